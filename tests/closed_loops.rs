@@ -356,8 +356,14 @@ fn a_slide_closes_a_loop_like_a_hinge_elsewhere() {
 /// What loops do not support yet is refused, never ignored.
 #[test]
 fn unsupported_combinations_are_refused_by_name() {
-    let [mut scene, _] = cut_elsewhere("damping: 0.1", "");
-    scene.formulation = bristle::scene::Formulation::Jerk;
+    let rod = "Link(name: \"rod\", mass: 1.0, center_of_mass: (0.3, 0.0, 0.0), inertia: Diagonal(0.01, 0.05, 0.05))";
+    let mut scene = scene_of(
+        rod,
+        "Joint(name: \"f\", parent: \"world\", child: \"rod\", kind: Free)",
+        "LoopJoint(name: \"c\", kind: Spherical, links: (\"world\", \"rod\"))",
+    );
+    scene.solver.method = Some(bristle::scene::Method::RealTime);
+    scene.solver.control = Some(bristle::scene::Control::Constant { step: 1e-3 });
     let error = Simulation::new(&scene).err().unwrap().to_string();
-    assert!(error.contains("`c`") && error.contains("Jerk") && error.contains("Implicit"), "{error}");
+    assert!(error.contains("`c`") && error.contains("free joints") && error.contains("Dopri5"), "{error}");
 }

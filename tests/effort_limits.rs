@@ -172,13 +172,10 @@ fn real_time_error(h: f64) -> f64 {
 }
 
 #[test]
-fn real_time_steps_converge_with_order_one() {
+fn real_time_steps_converge() {
     let errors = [1e-3, 5e-4, 2.5e-4].map(real_time_error);
-    for pair in errors.windows(2) {
-        let ratio = pair[0] / pair[1];
-        assert!((1.8..2.2).contains(&ratio), "{errors:?}");
-    }
-    assert!(errors[0] < 3e-2, "{errors:?}");
+    // saturation begins within a step: the last ratio varies
+    assert!(errors[0] < 1e-4 && errors[2] < errors[0] / 4.0, "{errors:?}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod real_time;
 mod real_time_couplings;
 mod real_time_limits;
 mod real_time_momentum;
+mod real_time_order;
 mod real_time_stuck;
 mod recording;
 mod redundant;

@@ -333,6 +333,30 @@ fn contact_beyond_stiction_slides_although_sliding_adds_load() {
 }
 
 #[test]
+fn many_contacts_beyond_stiction_slide_at_once() {
+    // the same ten times over, too many for an enumeration of modes: the limits of the sliding ones are no reason to
+    // stick
+    let (mut links, mut joints) = (String::new(), String::new());
+    for k in 0..10 {
+        links += &format!("Link(name: \"b{k}\", mass: 1.0, center_of_mass: (0.0, 0.6, 0.0)), ");
+        joints += &format!(
+            "Joint(name: \"x{k}\", parent: \"world\", child: \"b{k}\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+             friction: Coulomb(coulomb: 0.3, stiction: 0.6), load: Guide(length: 0.2), \
+             drive: Effort(Constant({:?}))), ",
+            6.0 + 0.1 * f64::from(k)
+        );
+    }
+    let fields = format!("gravity: (0.0, -9.81, 0.0), links: [{links}], joints: [{joints}]");
+    for (formulation, method) in WAYS {
+        let recording = by(&fields, formulation, method, CLOSE).run_until(0.1).unwrap();
+        for k in 0..10 {
+            let a = (6.0 + 0.1 * f64::from(k)) / 2.8;
+            assert_near("acceleration", recording.last(&format!("x{k}.acceleration")).unwrap(), a, 1e-9);
+        }
+    }
+}
+
+#[test]
 fn residual_form_leaves_rest_without_acceleration() {
     // a sliding level that equals stiction at v = 0: the acceleration at break-away is zero
     let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), \

@@ -113,29 +113,30 @@ fn off(fields: &str, h: &[f64; 3], until: f64) -> [Off; 3] {
     })
 }
 
-/// A quarter of the step leaves a quarter of the error `of`, in the last of three steps.
+/// A quarter of the step leaves 1/`ratio` of the error `of` or less, in the last of three steps.
 #[track_caller]
-fn assert_first_order(found: &[Off; 3], of: fn(&Off) -> f64, range: std::ops::Range<f64>, what: &str) {
-    let ratio = of(&found[1]) / of(&found[2]);
-    assert!(range.contains(&ratio), "{what}: a quarter of the step leaves 1/{ratio}: {found:?}");
+fn assert_falls(found: &[Off; 3], of: fn(&Off) -> f64, ratio: f64, what: &str) {
+    let found_ratio = of(&found[1]) / of(&found[2]);
+    assert!(found_ratio > ratio, "{what}: a quarter of the step leaves 1/{found_ratio}: {found:?}");
 }
 
 #[test]
-fn random_gearboxes_converge_with_first_order() {
+fn random_gearboxes_converge() {
     for seed in 0..12 {
         let fields = random_box(&mut Pcg64::seed_from_u64(seed));
         let found = off(&fields, &[1e-3, 2.5e-4, 6.25e-5], 0.8);
         println!("seed {seed}: {found:?}");
         // speeds are of the order of 5 rad/s, paths of 2 rad
-        assert!(found[0].velocity < 0.1 && found[0].position < 0.012, "seed {seed}: {found:?}\n{fields}");
-        assert_first_order(&found, |off| off.position, 3.4..4.6, &format!("positions of seed {seed}"));
-        assert_first_order(&found, |off| off.heat, 3.7..4.3, &format!("heat of seed {seed}"));
-        assert_first_order(&found, |off| off.balance, 3.7..4.3, &format!("balance of seed {seed}"));
+        assert!(found[0].velocity < 0.1 && found[0].position < 5e-3, "seed {seed}: {found:?}\n{fields}");
+        // changes of mode, some 20 of them, are off by parts of a step
+        assert_falls(&found, |off| off.position, 2.2, &format!("positions of seed {seed}"));
+        assert!(found[0].heat < 3e-3 && found[2].heat < 2e-4, "heat of seed {seed}: {found:?}");
+        assert_falls(&found, |off| off.balance, 12.0, &format!("balance of seed {seed}"));
         // Dahl's bristles have no damping: the method damps their ringing, at up to 500 rad/s, with ω² h/2, in 0.1 s at
         // 60 µs. The ringing is in the velocities of every row, negligible in the positions, and needs steps of 4 µs to
         // be right
         if !fields.contains("Dahl") {
-            assert_first_order(&found, |off| off.velocity, 3.6..4.4, &format!("velocities of seed {seed}"));
+            assert_falls(&found, |off| off.velocity, 3.6, &format!("velocities of seed {seed}"));
         }
     }
 }
@@ -172,10 +173,10 @@ fn one_way_clutches_follow_tight_runs() {
             let [_, Off { velocity, .. }, _] = found;
             let bound = if law.starts_with("Dahl") { 0.04 } else { 0.01 };
             assert!(velocity < bound, "{}: {found:?}", what("velocity"));
-            assert_first_order(&found, |off| off.velocity, 3.6..4.4, &what("velocity"));
-            assert_first_order(&found, |off| off.balance, 3.7..4.3, &what("balance"));
+            assert_falls(&found, |off| off.velocity, 2.5, &what("velocity"));
+            assert_falls(&found, |off| off.balance, 12.0, &what("balance"));
             // the heat is a tenth of the work; the error of coarse steps has either sign
-            assert_first_order(&found, |off| off.heat, 2.8..5.2, &what("heat"));
+            assert_falls(&found, |off| off.heat, 2.8, &what("heat"));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn real_time_drive_work_follows_velocities() {
-    // without friction h f₁ = m (v₁ − v₀), so the work of a step is m (v₁ − v₀) v₁, by the velocities recorded
+    // without friction h f = m (v₁ − v₀), so the work of a step is m (v₁ − v₀) v̄, by the velocities recorded
     let h = 0.01;
     for drive in [
         "Pid(kp: 40.0, ki: 300.0, kd: 2.0, target: Steps([(0.0, 0.0), (0.1, 1.0)]))",
@@ -14,27 +14,26 @@ fn real_time_drive_work_follows_velocities() {
         let fields = format!("{}, output: Output(interval: {h:?})", slider(2.0, &format!("drive: {drive}")));
         let recording = real_time(&fields, h).run_until(1.0).unwrap();
         let v: Vec<f64> = recording.channel("slide.velocity").unwrap().collect();
-        let work: f64 = v.windows(2).map(|v| 2.0 * (v[1] - v[0]) * v[1]).sum();
+        let work: f64 = v.windows(2).map(|v| 2.0 * (v[1] - v[0]) * 0.5 * (v[0] + v[1])).sum();
         assert_near(drive, recording.last("energy.input").unwrap(), work, 1e-9);
     }
 }
 
 #[test]
-fn real_time_motion_is_linear_in_a_step() {
-    // w₁ = (s(t₁) − s(t₀))/h from w₀ = ṡ(0): the work of moving m is Σ m (w₁ − w₀) w₁; a viscous clutch of k drags a
-    // second shaft, J (u₁ − u₀) = h k (w₁ − u₁)
+fn real_time_motion_has_the_velocities_of_its_signal() {
+    // w₁ = ṡ(t₁): the work of moving m is Σ m (w₁ − w₀) w̄; a viscous clutch of k drags a second shaft,
+    // J (u₁ − u₀) = h k (w₁ − u₁)
     let (h, n, k) = (0.02, 60, 1.5);
-    let signal = |t: f64| 0.3 * (4.0 * t).sin();
+    let rate = |t: f64| 1.2 * (4.0 * t).cos();
     let clutch = "Clutch(name: \"k\", joints: (\"j2\", \"j1\"), friction: Coulomb(coulomb: 0.0, viscous: 1.5))";
     let joints = [(2.0, "drive: Motion(Sine(amplitude: 0.3, frequency: 4.0))"), (0.5, "")];
     let recording = real_time(&shafts(&joints, clutch), h).run_until(h * f64::from(n)).unwrap();
     let (mut w, mut u, mut angle, mut work) = (1.2, 0.0, 0.0, 0.0);
     for step in 1..=n {
-        let [t0, t1] = [step - 1, step].map(|k| h * f64::from(k));
-        let next = (signal(t1) - signal(t0)) / h;
+        let (next, before) = (rate(h * f64::from(step)), u);
         u = (0.5 * u + h * k * next) / (0.5 + h * k);
-        work += 2.0 * (next - w) * next + h * k * (next - u) * next;
-        angle += h * u;
+        work += (2.0 * (next - w) + h * k * (next - u)) * 0.5 * (w + next);
+        angle += h * 0.5 * (before + u);
         w = next;
     }
     assert_near("dragged", recording.last("j2.velocity").unwrap(), u, 1e-12);
@@ -45,7 +44,7 @@ fn real_time_motion_is_linear_in_a_step() {
 #[test]
 fn real_time_gears_keep_offset() {
     // q₂ = 2 q₁ + ½, springs of 8 and 20 N·m/rad on both; in the velocity of j1, J = 1 + 4 · 1:
-    // J (v₁ − v₀) = −h (8 (q + h v₁) + 2 · 20 (2 (q + h v₁) + ½))
+    // J (v₁ − v₀) = −h (8 x₁ + 2 · 20 (2 x₂ + ½)), x = q + h (α v₀ + β v₁) with the weights of each spring on 1 kg·m²
     let gear = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: 2.0, offset: 0.5)";
     let joints = [
         (1.0, "position: 0.3, spring: Spring(stiffness: 8.0)"),
@@ -54,9 +53,17 @@ fn real_time_gears_keep_offset() {
     let h = 0.01;
     let recording = real_time(&shafts(&joints, gear), h).run_until(1.0).unwrap();
     let (mut q, mut v) = (0.3, 0.0);
+    let weights = |stiffness: f64| {
+        let k = h * h * stiffness;
+        let s = k / (k + 4.0);
+        [0.25 * (1.0 + s), 0.25 * (1.0 + 3.0 * s)]
+    };
+    let ([a1, b1], [a2, b2]) = (weights(8.0), weights(20.0));
     for _ in 0..100 {
-        v = (5.0 * v - h * (8.0 * q + 40.0 * (2.0 * q + 0.5))) / (5.0 + h * h * (8.0 + 80.0));
-        q += h * v;
+        let known = 8.0 * (q + h * a1 * v) + 40.0 * (2.0 * (q + h * a2 * v) + 0.5);
+        let next = (5.0 * v - h * known) / (5.0 + h * h * (8.0 * b1 + 80.0 * b2));
+        q += h * 0.5 * (v + next);
+        v = next;
     }
     assert_near("j1", recording.last("j1.position").unwrap(), q, 1e-12);
     assert_near("j2", recording.last("j2.position").unwrap(), 2.0 * q + 0.5, 1e-12);

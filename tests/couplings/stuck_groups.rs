@@ -32,11 +32,13 @@ fn group_sticks_until_all_are_at_limits() {
         // until then no contact exceeds its limit, and together they carry the load
         let at = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
         let (t, efforts) = (at("t"), ["j1", "j2", "b2", "b3", "k"].map(|name| at(&format!("{name}.friction"))));
+        // the forces of a fixed step are those of its middle
+        let early = if method == "RealTime" { 0.5e-4 } else { 0.0 };
         for k in (0..t.len()).filter(|&k| t[k] < expected - 1e-3) {
             let f = efforts.each_ref().map(|effort| effort[k]);
             let limits = [1.0, 0.7, 0.9, 1.5, 2.0];
             assert!(f.iter().zip(limits).all(|(f, limit)| f.abs() <= limit * (1.0 + 1e-9)), "{method} {f:?}");
-            assert_near("sum", f[0] - (f[1] + f[2]) / 1.6 + f[3], 9.0 * (3.0 * t[k]).sin(), 1e-9);
+            assert_near("sum", f[0] - (f[1] + f[2]) / 1.6 + f[3], 9.0 * (3.0 * (t[k] - early).max(0.0)).sin(), 1e-9);
             assert_near("clutch", f[3], f[4], 1e-9);
         }
     }
@@ -64,7 +66,7 @@ fn weak_clutch_sticks_with_strong_ones() {
         });
         ends.into_iter().fold(0.0, f64::max)
     });
-    assert!(off[0] < 0.02 && (3.0..5.0).contains(&(off[0] / off[1])), "{off:?}");
+    assert!(off[0] < 1e-3 && off[0] / off[1] > 3.0, "{off:?}");
     // stuck contacts have slip 0.0 in both
     let slips = tight.channel("q.velocity").unwrap().zip(tight.channel("q.mode").unwrap());
     assert!(slips.filter(|slip| slip.1 == 0.0).all(|slip| slip.0 == 0.0));

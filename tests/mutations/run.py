@@ -6,7 +6,8 @@
     tests/mutations/run.py --list          the list, and whether each snippet is still found exactly once
     tests/mutations/run.py --readme        write the results so far into README.md
 
-Works on a copy of HEAD in a scratch directory, with a target directory of its own; never in the caller's tree. All
+Works on a copy of HEAD in a scratch directory, with a target directory of its own (`target` in it, which may be a link to one where dependencies
+are built already); never in the caller's tree. `--quick --unchecked` builds the tests of the chosen rooms alone. All
 mutations that are an expression or a statement are built into one binary, `FIND` becoming `if crate::mutation(7) {
 REPLACE } else { FIND }`, and the environment variable MUTATION_UNDER_TEST chooses one of them: a mutation costs a run of
 the tests, not a build. Others (constants, snippets that overlap) get a build of their own. First the tests named
@@ -146,11 +147,17 @@ class Scratch:
             if str(path.relative_to(self.tree)) not in self.files:
                 path.unlink()
 
-    def build(self):
-        """Executables by name, or the lines of the compiler."""
-        command = ["cargo", "test", f"-j{self.jobs}", "-p", "bristle", "-p", "bristle-integrate", "--lib", "--tests"]
+    def build(self, names):
+        """Executables by name, or the lines of the compiler. Only those with the `names` are built, if any."""
+        command = ["cargo", "test", f"-j{self.jobs}", "-p", "bristle", "-p", "bristle-integrate"]
+        if names:
+            command += ["--lib"] if names & {"bristle", "bristle_integrate"} else []
+            command += [f"--test={name}" for name in sorted(names - {"bristle", "bristle_integrate"})]
+        else:
+            command += ["--lib", "--tests"]
         command += ["--no-run", "--message-format=json"]
-        env = {**os.environ, "CARGO_TARGET_DIR": str(self.target)}
+        env = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "0", **os.environ}
+        env["CARGO_TARGET_DIR"] = str(self.target)
         done = subprocess.run(command, cwd=self.tree, env=env, capture_output=True, text=True)
         executables, errors = {}, []
         for line in done.stdout.splitlines():
@@ -272,13 +279,18 @@ def run(mutations, chosen, args):
         found.append(m)
         if m in chosen and (args.again or not is_done):
             wanted.add(m)
+    # a quick run builds the tests of its rooms alone
+    needed = set()
+    if args.quick and args.unchecked:
+        named = {test.partition(":")[0] for m in wanted for test in m.tests}
+        needed = {"physics"} | named | {name for m in wanted for name, _ in QUICK[m.room]}
     layers, alone = in_layers(found, texts)
     for layer in layers + alone:
         executables = None
         while wanted & set(layer):
             apply(scratch, layer)
             began = time.time()
-            executables, errors = scratch.build()
+            executables, errors = scratch.build(needed)
             print(f"built {len(layer)} mutation(s) in {time.time() - began:.0f} s", flush=True)
             if not errors:
                 break

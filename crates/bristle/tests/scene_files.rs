@@ -331,7 +331,14 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
         let (friction, load) = (law(rng), load(rng, None));
         let open = if rng.random_range(0..2) == 0 { Open::Law } else { Open::Frozen };
         scene.couplings.push(match rng.random_range(0..6) {
-            0 => Coupling::Gear { name, joints, ratio: -2.5, offset: number(rng) },
+            0 => Coupling::Gear {
+                name,
+                joints,
+                ratio: -2.5,
+                offset: number(rng),
+                efficiency: [1.0; 2],
+                friction: [0.0; 2],
+            },
             1 => {
                 Coupling::Linear { name, terms: joints.into_iter().map(|j| (j, positive(rng))).collect(), offset: 0.0 }
             }

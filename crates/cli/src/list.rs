@@ -120,6 +120,10 @@ const DRIVES: &[Entry] = &[
 const COUPLINGS: &[Entry] = &[
     ("Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, offset: 0.0)", "q_j = ratio × q_k + offset, exactly"),
     (
+        "Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, efficiency: (0.9, 0.7), friction: (0.01, 0.5))",
+        "with losses: of the mesh while j drives and while k drives, of the bearings of both shafts",
+    ),
+    (
         "Planetary(name: \"c\", sun: \"j\", ring: \"k\", carrier: \"l\", ratio: 2.0)",
         "ω_sun + ratio × ω_ring = (1 + ratio) × ω_carrier, exactly",
     ),
@@ -178,7 +182,7 @@ const STEPPERS: &[Entry] = &[
     ("GeneralizedAlpha(spectral_radius: 0.8)", "order 2, damping of high frequencies as asked for"),
     ("Trapezoidal", "order 2, no damping"),
     ("Rk4", "classical Runge–Kutta, order 4"),
-    ("RealTime", "order 1, fixed step, bounded work, stable with any friction law"),
+    ("RealTime", "order 2 between changes of mode, fixed step, bounded work, stable with any friction law"),
     ("Euler", "explicit, order 1, for comparison"),
     ("MixedEuler", "bristles implicit, the rest explicit, for comparison"),
     ("LinearlyImplicitEuler", "one Newton step of backward Euler, for comparison"),

@@ -15,7 +15,7 @@ use crate::simulation::{Simulation, directions};
 use bristle::batch;
 use bristle::component::Load;
 use bristle::friction::Law;
-use numpy::ndarray::{ArrayView2, ArrayView3, ShapeBuilder};
+use numpy::ndarray::{Array2, ArrayView2, ArrayView3, ShapeBuilder};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -105,7 +105,7 @@ impl Batch {
 
     /// Targets that callers have written.
     fn take_targets(&mut self, py: Python<'_>) {
-        let Some(targets) = &self.targets else { return };
+        let Some(targets) = self.targets.as_ref().filter(|_| self.n_drives > 0) else { return };
         let (n, targets) = (self.batch.len(), targets.bind(py).readonly());
         let (targets, wanted) = (targets.as_array(), self.batch.targets_mut());
         for ((i, k), &target) in targets.indexed_iter() {
@@ -115,7 +115,7 @@ impl Batch {
 
     /// Targets of copies that have been put elsewhere: their drives follow what they have of themselves.
     fn forget_targets(&self, py: Python<'_>, copies: &[usize]) {
-        if let Some(targets) = &self.targets {
+        if let Some(targets) = self.targets.as_ref().filter(|_| self.n_drives > 0) {
             let mut targets = targets.bind(py).readwrite();
             let mut targets = targets.as_array_mut();
             copies.iter().for_each(|&i| targets.row_mut(i).fill(f64::NAN));
@@ -241,11 +241,7 @@ impl Batch {
     #[getter]
     fn targets<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let shape = [self.batch.len(), self.n_drives];
-        let own = || {
-            let array = PyArray2::zeros(py, shape, false);
-            array.readwrite().as_array_mut().fill(f64::NAN);
-            array.unbind()
-        };
+        let own = || PyArray2::from_owned_array(py, Array2::from_elem(shape, f64::NAN)).unbind();
         self.targets.get_or_insert_with(own).bind(py).clone()
     }
 
@@ -334,7 +330,8 @@ impl Batch {
         let mut into = out.try_borrow_mut()?;
         // views into it must stay where they are
         let is_new = into.rollout.position.is_empty() && into.rollout.velocity.is_empty();
-        let has = |values: &[f64], width: usize| values.len() == n * steps * width;
+        // a size beyond all numbers is refused by the library
+        let has = |values: &[f64], width: usize| values.len() == n.saturating_mul(steps).saturating_mul(width);
         let fits = has(&into.rollout.position, self.n_q) && has(&into.rollout.velocity, self.n_v);
         if (into.n, into.steps, into.widths) != (n, steps, widths) || !(is_new || fits) {
             let size = |n, steps, [n_q, n_v]: [usize; 2]| {

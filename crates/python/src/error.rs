@@ -66,7 +66,8 @@ impl<T> Raise<T> for bristle::Result<T> {
     fn raised(self) -> PyResult<T> {
         self.map_err(|error| match error {
             Error::Scene(error) => scene_error(error),
-            Error::Io { .. } => PyOSError::new_err(error.to_string()),
+            // the subclass that Python users catch: `FileNotFoundError`, `PermissionError`, …
+            Error::Io { ref source, .. } => std::io::Error::new(source.kind(), error.to_string()).into(),
             error if error.is_refusal() => refused(error.to_string()),
             error => {
                 let message = error.to_string();

@@ -74,6 +74,8 @@ mod _bristle {
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
         use pyo3::types::PyModuleMethods;
+        // NumPy's interface is loaded here, not in the middle of a call that a signal may end
+        numpy::PyArray1::<f64>::zeros(module.py(), 0, false);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -383,7 +383,8 @@ impl Simulation {
     /// Efforts for the accelerations `a` at positions `q` and velocities `v`; where the machine is if those are left
     /// out.
     ///
-    /// Friction, dampers, springs and drives act as they do now.
+    /// Friction, dampers, springs and drives act as they do now; friction of a joint at rest opposes the acceleration
+    /// that is asked for, and there is none where that is zero.
     ///
     /// >>> import bristle, numpy
     /// >>> arm = bristle.Simulation("scenes/arm_3dof.ron")

@@ -1,5 +1,6 @@
 //! Rows of a sweep, by the code of `bristle sweep`: a scene at many points, each run to its end.
 
+use crate::interrupt;
 use crate::scene::Scene;
 use crate::value;
 use bristle::{Error, Simulation};
@@ -7,7 +8,7 @@ use bristle_report::sweep::{in_a_line, last_row, merge};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Values by path, as a scene spells them.
@@ -57,7 +58,10 @@ pub fn sweep_rows<'py>(
         let (mut sim, until) = simulation(scene, point).map_err(|error| in_a_line(&error))?;
         last_row(&mut sim, until, &names)
     };
-    let found = py.detach(|| in_threads(points.len(), threads, |k| row(&points[k])));
+    let stop = AtomicBool::new(false);
+    let (found, raised) =
+        interrupt::watched(py, &stop, || in_threads(points.len(), threads, &stop, |k| row(&points[k])));
+    raised.map_or(Ok(()), Err)?;
     let mut values = Vec::with_capacity(found.len() * names.len());
     let mut errors = Vec::with_capacity(found.len());
     for row in found {
@@ -75,15 +79,20 @@ pub fn sweep_rows<'py>(
     Ok((PyArray1::from_vec(py, values).reshape([errors.len(), names.len()])?, errors))
 }
 
-/// The results of `work(k)` for k = 0 … n − 1, in order; whoever is free takes the next one.
-fn in_threads<T: Send>(n: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
+/// The results of `work(k)` for k = 0 … n − 1, in order, until a stop is asked for; a free thread takes the next one.
+fn in_threads<T: Send>(
+    n: usize,
+    threads: usize,
+    stop: &AtomicBool,
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<Option<T>> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new((0..n).map(|_| None).collect::<Vec<Option<T>>>()));
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, n.max(1)) {
             scope.spawn(|| {
                 loop {
                     let k = next.fetch_add(1, Ordering::Relaxed);
-                    if k >= n {
+                    if k >= n || stop.load(Ordering::Relaxed) {
                         break;
                     }
                     let result = work(k);

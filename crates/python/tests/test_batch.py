@@ -120,3 +120,18 @@ def test_a_copy_as_a_simulation() -> None:
     batch.step(0.1)
     sim.step(0.1)
     assert (sim.q == batch.q[2]).all()
+
+
+def test_machines_without_drives_have_empty_targets() -> None:
+    batch = bristle.Batch("scenes/double_pendulum.ron", 3)
+    assert batch.targets.shape == (3, 0)
+    batch.step(1e-3)
+    batch.reset()
+    assert batch.targets.shape == (3, 0)
+
+
+def test_endless_rollouts_are_refused() -> None:
+    batch = bristle.Batch("scenes/double_pendulum.ron", 3)
+    for steps in (2**40, 2**62):
+        with pytest.raises(bristle.RefusedError):
+            batch.rollout(1e-3, steps)

@@ -81,6 +81,18 @@ def test_fit_file_gives_the_same_as_its_parts() -> None:
     assert fitted[COULOMB] == pytest.approx(5.5, rel=0.02) and fitted["links.carriage.mass"] == pytest.approx(3.2, rel=0.01)
 
 
+def test_logs_may_be_data_frames_and_recordings() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = braked()
+    values = [fit_of(given).solve().to_dict() for given in (table, pandas.DataFrame(table))]
+    assert values[0] == values[1]
+    recording = bristle.Simulation(bristle.Scene.parse(SLIDE.replace("coulomb: 1.0", "coulomb: 5.0"))).run()
+    fit = bristle.Fit(bristle.Scene.parse(SLIDE))
+    fit.log(recording, time="t", compare={"slide.position": "slide.position"})
+    fit.free(COULOMB, 1.0, (0.1, 20.0))
+    assert fit.solve()[COULOMB] == pytest.approx(5.0, abs=1e-5)
+
+
 def test_progress_can_end_a_fit() -> None:
     seen: list[int] = []
 
@@ -110,6 +122,18 @@ def test_refusals_name_what_is_wrong() -> None:
         fit.log(braked(), compare={"slide.position": "x"}, noise={"slide.position": -1.0})
     with pytest.raises(bristle.RefusedError, match="method"):
         fit.solve(method="Guess")
+    with pytest.raises(bristle.RefusedError, match="give the name of a CSV file"):
+        fit.log(3, compare={"slide.position": "x"})
+    with pytest.raises(FileNotFoundError):
+        bristle.Recording.load("nowhere.csv")
+    known = fit_of(braked())
+    known.prior(COULOMB, np.nan, 0.1)
+    with pytest.raises(ValueError, match="no distribution"):
+        known.solve()
+    twice = fit_of(braked())
+    twice.free(COULOMB, 2.0, (0.1, 20.0))
+    with pytest.raises(ValueError, match="free twice"):
+        twice.solve()
     fit.free("joints.slide.friction.level", 1.0, (0.0, 1.0))
     with pytest.raises(ValueError, match="level"):
         fit.solve()
@@ -146,5 +170,8 @@ def test_sensitivity_of_a_braked_body_has_a_closed_form() -> None:
     # dx/dF = −t²/(2 m) until it stands at m v/F, then −m v²/(2 F²)
     expected = np.where(times < 0.75, -(times**2) / 4.0, -2.0 * 9.0 / (2.0 * 64.0))
     assert curves.derivative("slide.position", COULOMB) == pytest.approx(expected, abs=1e-7)
-    with pytest.raises(bristle.RefusedError, match="no parameter|parameter"):
+    for wrong in ([1.0, 0.5], [np.nan], [-1.0]):
+        with pytest.raises(bristle.RefusedError, match="increasing"):
+            scene.sensitivities([COULOMB], times=wrong)
+    with pytest.raises(bristle.RefusedError, match="parameter"):
         curves.derivative("slide.position", "gravity.0")

@@ -262,3 +262,26 @@ def test_a_policy_learns_to_balance() -> None:
 
     assert balance.balanced(np.zeros(4), 50) < 0.4
     assert balance.balanced(balance.learn(6, is_told=False), 50) > 0.8
+
+
+def test_episodes_do_not_depend_on_those_beside_them() -> None:
+    def first(n: int, others: float) -> list[np.ndarray]:
+        envs = VectorEnv(
+            SCENE,
+            n,
+            dt=0.02,
+            reward=lambda q, v, action: -q[:, 0] ** 2,
+            ends=lambda q, v: np.abs(q[:, 0]) > 0.5,
+            limit=5.0,
+            noise=0.1,
+            randomize={"hinge.coulomb": (0.02, 0.15)},
+            max_steps=20,
+        )
+        observations = [envs.reset(seed=3)[0][0].copy()]
+        for _ in range(60):
+            actions = np.full(envs.action_space.shape, others)
+            actions[0] = 1.0
+            observations.append(envs.step(actions)[0][0].copy())
+        return observations
+
+    assert np.array_equal(first(2, 0.0), first(5, 4.0))

@@ -313,7 +313,7 @@ impl Dynamics {
             for &c in &model.reaction_loaded {
                 let contact = &self.compiled.inputs.contacts[c];
                 let Some(bearing) = contact.bearing else { continue };
-                let parts = bearing.parts(&self.work.reaction(contact.joint));
+                let parts = bearing.parts(&self.work.reaction(contact.joint), 0.0);
                 let is_read = parts.iter().flatten().any(|part| part.abs() > least);
                 if is_read && !self.loops.indeterminate.contains(&c) {
                     self.loops.indeterminate.push(c);

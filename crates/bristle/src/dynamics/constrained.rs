@@ -4,10 +4,11 @@
 //! q̇ = v        M a + c = τ + Jᵀ λ        g(q) = 0   (index 3)   or   J(q) v = 0   (index 2)                  (16)
 //! ```
 //!
-//! Unknowns are positions and velocities of all joints of the tree and the multipliers λ of as many rows of the closures
-//! as have rank at the start; redundant rows are left out. Generalized-α takes index 3 as it is (Arnold & Brüls 2007),
-//! Radau5 index 3 or 2 with unknowns weighted by their index (Hairer & Wanner II, VII.4). Loops are closed as far as the
-//! stepper solves its equations; velocities at index 3, and positions at index 2, are off by the error of the method.
+//! Unknowns are positions and velocities of all joints of the tree and the multipliers λ of as many rows of the
+//! closures as have rank at the start; redundant rows are left out. Generalized-α takes index 3 as it is (Arnold & Brüls
+//! 2007), Radau5 index 3 or 2 with unknowns weighted by their index (Hairer & Wanner II, VII.4). Loops are closed as far
+//! as the stepper solves its equations; velocities at index 3, and positions at index 2, are off by the error of the
+//! method.
 //!
 //! Accelerations and multipliers at given (q, v), for initial values and rows,
 //!
@@ -21,6 +22,7 @@
 use super::Dynamics;
 use super::closed_loops::LoopWork;
 use super::failure::Failure;
+use crate::constraint::loops::LoopFailure;
 use crate::scene::Constraints;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::{accelerations, mass_rows};
@@ -28,6 +30,9 @@ use bristle_multibody::{accelerations, mass_rows};
 /// Limit of the corrections of (17), and their relative size that ends them.
 const MAX_CORRECTIONS: usize = 40;
 const CONVERGED: f64 = 1e-13;
+
+/// Relative corrections below this that no longer fall are rounding.
+const STAGNANT: f64 = 1e-4;
 
 impl Dynamics {
     /// Chooses the form in which closed loops enter the equations.
@@ -106,6 +111,7 @@ impl Dynamics {
     fn iterate_multipliers(&mut self, scratch: &mut LoopWork) -> Result<(), Failure> {
         let (n_v, m) = (self.point.v.len(), self.loops.selected.len());
         let mut lu = Lu::new(n_v + m);
+        let mut before = f64::INFINITY;
         for _ in 0..MAX_CORRECTIONS {
             self.unbalanced_with_multipliers()?;
             let mut right: Vec<f64> = self.residual.residual.iter().map(|left| -left).collect();
@@ -125,7 +131,9 @@ impl Dynamics {
                     matrix[(n_v + k, i)] = loops.rows[row * n_v + i];
                 }
             }
-            lu.factor().map_err(|_| Failure::NoAcceleration)?;
+            let closure = loops.selected.first().map_or(0, |&row| loops.closure_of(row));
+            let singular = Failure::Loop(LoopFailure::Singular { closure });
+            lu.factor().map_err(|_| singular)?;
             lu.solve(&mut right);
             let (mut change, mut size) = (0.0_f64, 0.0_f64);
             for (a, step) in point.a.iter_mut().zip(&right) {
@@ -135,12 +143,14 @@ impl Dynamics {
             for (&row, step) in loops.selected.iter().zip(&right[n_v..]) {
                 point.closure_force[row] += step;
             }
-            if change <= CONVERGED * size {
+            // near a singular configuration further corrections are rounding
+            if change <= CONVERGED * size || change <= STAGNANT * size && change >= 0.5 * before {
                 return self.unbalanced_with_multipliers();
             }
             if !change.is_finite() {
                 return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
             }
+            before = change;
         }
         Err(Failure::NoAcceleration)
     }

@@ -149,7 +149,7 @@ impl Dynamics {
             let limit = self.compiled.inputs.effort_limits.iter().position(|at| at.v == v);
             let beyond = |k| excess((&self.compiled, &self.scheme), &self.state, &self.point, k, t);
             let drive = self.point.motor[v] + limit.map_or(0.0, beyond) - self.compiled.inputs.effort[v];
-            let given = drive - reducer.armature * a[v];
+            let given = drive - reducer.inertia() * a[v];
             if is_dependent {
                 let f = Bearing::Transmitted(reducer).reaction(&self.work, contact.joint, given, 0.0);
                 tau[v] += kappa * Bearing::Transmitted(reducer).normal_load(&f, kappa).0;

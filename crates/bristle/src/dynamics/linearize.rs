@@ -88,7 +88,9 @@ impl Dynamics {
         let (mut columns, mut parameters, mut next) = (Vec::new(), Vec::new(), 2 * n);
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(&self.point.v);
-            for slope in contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]) {
+            let slopes = contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]);
+            // a stop without friction has a law whose parameters nobody gave
+            for slope in slopes.into_iter().filter(|_| !contact.is_stop_alone()) {
                 let mut column = vec![0.0; n_y];
                 let effort = -contact.arm * self.point.load[c] * slope.effort;
                 for (r, &i) in self.coordinates.active.iter().enumerate() {

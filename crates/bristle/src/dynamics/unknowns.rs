@@ -32,7 +32,13 @@ impl Dynamics {
         let states = self.compiled.inputs.contacts.iter().flat_map(|c| (0..c.law.n_states()).map(move |_| c.joint));
         let integrals = self.compiled.inputs.drives.iter().filter(|d| d.has_integral()).map(|d| d.joint);
         let mut joints = states.map(|j| ("bristle state", j)).chain(integrals.map(|j| ("integral", j)));
-        joints.nth(k - self.per_velocity() * n).unwrap_or(("unknown", 0))
+        let other = joints.nth(k - self.per_velocity() * n);
+        let multiplier = || {
+            let row = self.loops.selected.get((k + self.n_multipliers()).checked_sub(self.n_unknowns(n))?)?;
+            let closure = &self.compiled.model.coupled.closures[self.loops.closure_of(*row)];
+            Some(("multiplier", closure.bodies[0].max(closure.bodies[1])))
+        };
+        other.or_else(multiplier).unwrap_or(("unknown", 0))
     }
 
     /// The joint of unknown number `k`, and the contact if it is a friction state.

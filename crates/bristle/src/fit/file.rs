@@ -17,7 +17,7 @@
 //!         "logs.*.delay": Tied(0.0, (0.0, 0.03)),
 //!     },
 //!     prior: { "links.carriage.mass": (95.0, 2.0) },
-//!     method: OutputError(starts: 8),
+//!     method: OutputError(starts: 8),                    // simulate: Windows(0.5): pieces from measured states
 //! )
 //! ```
 //!
@@ -144,6 +144,8 @@ enum FreeText {
 enum MethodText {
     OutputError {
         #[serde(default)]
+        simulate: Option<SimulateText>,
+        #[serde(default)]
         starts: Option<usize>,
         #[serde(default)]
         seed: Option<u64>,
@@ -155,8 +157,16 @@ enum MethodText {
 
 impl Default for MethodText {
     fn default() -> Self {
-        Self::OutputError { starts: None, seed: None }
+        Self::OutputError { simulate: None, starts: None, seed: None }
     }
+}
+
+#[derive(Debug, Deserialize)]
+enum SimulateText {
+    /// Whole logs.
+    ClosedLoop,
+    /// Windows of so many seconds.
+    Windows(f64),
 }
 
 /// A fit file that was read.
@@ -226,8 +236,11 @@ impl FitFile {
         }
         fit.priors = read.prior.0;
         match read.method {
-            MethodText::OutputError { starts, seed } => {
+            MethodText::OutputError { simulate, starts, seed } => {
                 fit = fit.starts(starts.unwrap_or(1)).seed(seed.unwrap_or(1));
+                if let Some(SimulateText::Windows(seconds)) = simulate {
+                    fit = fit.windows(seconds);
+                }
             }
             MethodText::InverseDynamics { band } => fit = fit.method(Method::InverseDynamics { band }),
         }

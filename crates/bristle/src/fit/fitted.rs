@@ -1,6 +1,6 @@
 //! The result of a fit: values with deviations, errors, the fitted scene, warnings.
 
-use super::model::{FitModel, Prepared};
+use super::model::{FitModel, Prepared, Residuals};
 use super::parameter::Role;
 use super::solve::{At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, starts};
 use super::statistics::{Deviations, Identifiability, deviations, identifiability};
@@ -10,6 +10,9 @@ use crate::scene::Scene;
 
 /// Costs closer than this, relative to each other, are one minimum.
 const SAME_MINIMUM: f64 = 1e-2;
+
+/// Relative change of the cost by which a parameter without influence may differ from its start.
+const UNCHANGED: f64 = 1e-6;
 
 /// Default corner frequency of the first estimate by inverse dynamics, as a fraction of the sampling frequency.
 const INVERSE_BAND: f64 = 0.04;
@@ -139,8 +142,8 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     if let Method::InverseDynamics { band } = fit.method {
         model.inverse = Some(band);
     }
-    let mut all = starts(&model, fit.starts, fit.seed);
-    if let Some(better) = first_estimate(&model, &all[0], watch) {
+    let mut all = starts(&model, fit.starts, fit.seed, watch);
+    if let Some(better) = first_estimate(fit, &model, &all[0], watch) {
         all[0] = better;
     }
     let n_starts = all.len();
@@ -166,13 +169,8 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     // what takes a simulation is left out once an end is asked for
     let deviations = deviations(&model, at, noise);
     let identifiability = identifiability(&model, at, noise, watch)?;
-    let mut p = at.p.clone();
-    for (k, parameter) in model.parameters.iter().enumerate() {
-        if deviations.is_untold[k] {
-            p[k] = parameter.start;
-        }
-    }
-    warnings.extend(doubts(&model, at, &deviations, &identifiability));
+    let p = without_influence(&model, at, noise, &deviations, watch);
+    warnings.extend(doubts(&model, &p, &deviations, &identifiability));
     let estimates = model.parameters.iter().enumerate().map(|(k, parameter)| Estimate {
         path: parameter.path.clone(),
         over: match &parameter.role {
@@ -222,17 +220,36 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
 }
 
 /// The start by inverse dynamics, where the logs allow it and it is better.
-fn first_estimate(model: &FitModel, start: &[f64], watch: &Watch<'_>) -> Option<Vec<f64>> {
-    if model.inverse.is_some() || !model.has_inverse(start) {
+fn first_estimate(fit: &Fit, model: &FitModel, start: &[f64], watch: &Watch<'_>) -> Option<Vec<f64>> {
+    if model.inverse.is_some() {
         return None;
     }
-    let dt = model.logs.iter().map(|prepared| prepared.dt).fold(0.0, f64::max);
-    let inverse = FitModel { inverse: Some(INVERSE_BAND / dt), ..model.clone() };
+    let logs = FitModel::prepare(&model.base, &fit.logs, None).ok()?;
+    let dt = logs.iter().map(|prepared| prepared.dt).fold(0.0, f64::max);
+    let inverse = FitModel { inverse: Some(INVERSE_BAND / dt), window: None, logs, ..model.clone() };
+    if !inverse.has_inverse(start) {
+        return None;
+    }
     let found = descend(&inverse, start, watch, &|_, _| {}).ok()?.at.p;
     let [before, after] = [start, &found].map(|p| evaluate(model, p, false, watch).ok());
     let noise = super::solve::spread(model);
     let after = after.map(|at| cost(model, &at, &noise))?;
     before.is_none_or(|at| after < cost(model, &at, &noise)).then_some(found)
+}
+
+/// The end of the fit, with parameters without influence at their starts; where one has gone to a value at which it has
+/// no influence any more, as a level that tends to zero, it stays there.
+fn without_influence(model: &FitModel, at: &At, noise: &Noise, deviations: &Deviations, watch: &Watch<'_>) -> Vec<f64> {
+    let (mut p, least) = (at.p.clone(), cost(model, at, noise));
+    for (k, parameter) in model.parameters.iter().enumerate().filter(|(k, _)| deviations.is_untold[*k]) {
+        let mut trial = p.clone();
+        trial[k] = parameter.start;
+        let is_same = |at: At| cost(model, &at, noise) <= least * (1.0 + UNCHANGED);
+        if evaluate(model, &trial, false, watch).is_ok_and(is_same) {
+            p = trial;
+        }
+    }
+    p
 }
 
 /// −2 ln likelihood, constants aside: weights found from residuals differ between starts.
@@ -272,7 +289,7 @@ fn outcome(model: &FitModel, start: &[f64], descent: &Result<Descent>, noise: &N
 
 /// Errors of logs at values of the parameters.
 fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Result<Vec<ChannelError>> {
-    let prepared = logs.iter().map(Prepared::new).collect::<Result<Vec<_>>>()?;
+    let prepared = FitModel::prepare(&model.base, logs, model.window)?;
     let model = FitModel { logs: prepared, inverse: None, ..model.clone() };
     let at = evaluate(&model, p, false, watch)?;
     Ok(errors_at(&model, &at))
@@ -281,19 +298,30 @@ fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Re
 /// Errors of the logs of a model from their residuals.
 fn errors_at(model: &FitModel, at: &At) -> Vec<ChannelError> {
     let mut errors = Vec::new();
-    for (prepared, residuals) in model.logs.iter().zip(&at.logs) {
-        for (c, compare) in prepared.log.compare.iter().enumerate() {
-            let (raw, measured) = (&residuals.raw[c], &prepared.raw[c]);
-            let filtered = compare.band.map(|_| relative(&residuals.r[c], &prepared.measured[c]));
+    let n_logs = model.logs.last().map_or(0, |prepared| prepared.of + 1);
+    for of in 0..n_logs {
+        // the windows of a log in a row
+        let its = || model.logs.iter().zip(&at.logs).filter(|(prepared, _)| prepared.of == of);
+        let Some((Prepared { log, .. }, _)) = its().next() else { continue };
+        for (c, compare) in log.compare.iter().enumerate() {
+            let join = |of: &dyn Fn(&Prepared, &Residuals) -> Vec<f64>| -> Vec<f64> {
+                its().flat_map(|(prepared, residuals)| of(prepared, residuals)).collect()
+            };
+            let raw = join(&|_, residuals| residuals.raw[c].clone());
+            let measured = join(&|prepared, _| prepared.raw[c].clone());
+            let filtered = compare.band.map(|_| {
+                let r = join(&|_, residuals| residuals.r[c].clone());
+                relative(&r, &join(&|prepared, _| prepared.measured[c].clone()))
+            });
             errors.push(ChannelError {
-                file: prepared.log.table.file.clone(),
+                file: log.table.file.clone(),
                 channel: compare.channel.clone(),
-                rms: norm(raw) / (raw.len() as f64).sqrt(),
-                relative: relative(raw, measured),
+                rms: norm(&raw) / (raw.len() as f64).sqrt(),
+                relative: relative(&raw, &measured),
                 filtered,
-                t: prepared.t.clone(),
-                measured: measured.clone(),
-                simulated: raw.iter().zip(measured).map(|(r, x)| r + x).collect(),
+                t: join(&|prepared, _| prepared.t.iter().map(|t| prepared.start + t).collect()),
+                simulated: raw.iter().zip(&measured).map(|(r, x)| r + x).collect(),
+                measured,
             });
         }
     }
@@ -337,16 +365,20 @@ fn relative(r: &[f64], measured: &[f64]) -> f64 {
 }
 
 /// Doubts about the parameters.
-fn doubts(model: &FitModel, at: &At, deviations: &Deviations, weak: &Identifiability) -> Vec<String> {
+fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifiability) -> Vec<String> {
     let mut found = Vec::new();
     for (k, parameter) in model.parameters.iter().enumerate() {
         let path = &parameter.path;
         if deviations.is_untold[k] {
             let is_level = path.ends_with(".stiction") || path.ends_with(".peak");
             let why = if is_level { " (no break-away depends on it)" } else { "" };
-            found.push(format!("`{path}` has no influence on these logs{why}: left at its start {}", parameter.start));
-        } else if at.p[k] <= parameter.bounds.0 || at.p[k] >= parameter.bounds.1 {
-            found.push(format!("`{path}` ended at its bound {}: is the bound meant, or the law too simple?", at.p[k]));
+            found.push(if p[k] == parameter.start {
+                format!("`{path}` has no influence on these logs{why}: left at its start {}", parameter.start)
+            } else {
+                format!("`{path}` went to {:.3e}, where it has no influence any more{why}", p[k])
+            });
+        } else if p[k] <= parameter.bounds.0 || p[k] >= parameter.bounds.1 {
+            found.push(format!("`{path}` ended at its bound {}: is the bound meant, or the law too simple?", p[k]));
         }
     }
     let n_told = deviations.is_untold.iter().filter(|untold| !**untold).count();

@@ -12,6 +12,7 @@
 
 use super::filter::{differentiate, low_pass};
 use super::model::{FitModel, Prepared, Residuals};
+use super::solve::map;
 use crate::error::{Error, Result};
 use crate::scene::{Drive, Scene};
 use crate::simulation::Simulation;
@@ -103,17 +104,25 @@ impl FitModel {
         let mut jacobian: Vec<DMatrix<f64>> = Vec::new();
         if has_jacobian {
             jacobian = r.iter().map(|r| DMatrix::zeros(r.len(), p.len())).collect();
-            for k in 0..p.len() {
+            // most parameters enter linearly: a difference to one side is exact
+            let slope = |k: usize| -> Result<Vec<Vec<f64>>> {
+                let half = self.half(k, p[k]);
                 let at = |by: f64| {
                     let mut moved = p.to_vec();
                     moved[k] += by;
                     self.scene_of(log, &moved)
                 };
-                let pair = Scene::pair_of(at, self.half(k, p[k]))?;
-                let (plus, minus) = (efforts(pair.plus)?, efforts(pair.minus)?);
-                for (joint, (plus, minus)) in joints.iter().zip(plus.iter().zip(&minus)) {
-                    let slopes = plus.iter().zip(minus).map(|(a, b)| (a - b) / pair.width);
-                    slopes.enumerate().for_each(|(i, x)| jacobian[joint.channel][(i, k)] = x);
+                let (scene, by) =
+                    at(half).map(|scene| (scene, half)).or_else(|_| at(-half).map(|scene| (scene, -half)))?;
+                let mut moved = efforts(scene)?;
+                for (moved, model) in moved.iter_mut().zip(&model) {
+                    moved.iter_mut().zip(model).for_each(|(x, model)| *x = (*x - model) / by);
+                }
+                Ok(moved)
+            };
+            for (k, slopes) in map(p.len(), &slope).into_iter().enumerate() {
+                for (joint, slopes) in joints.iter().zip(slopes?) {
+                    slopes.into_iter().enumerate().for_each(|(i, x)| jacobian[joint.channel][(i, k)] = x);
                 }
             }
         }

@@ -30,12 +30,14 @@ mod file;
 mod filter;
 mod fitted;
 mod inverse;
+mod linear;
 mod log;
 mod model;
 mod parameter;
 mod signals;
 mod solve;
 mod statistics;
+mod windows;
 
 pub use file::FitFile;
 pub use fitted::{ChannelError, Estimate, Fitted};
@@ -90,6 +92,7 @@ pub struct Fit {
     starts: usize,
     seed: u64,
     method: Method,
+    window: Option<f64>,
 }
 
 impl Fit {
@@ -104,6 +107,7 @@ impl Fit {
             starts: 1,
             seed: 1,
             method: Method::OutputError,
+            window: None,
         }
     }
 
@@ -181,6 +185,13 @@ impl Fit {
         self
     }
 
+    /// Simulates windows of so many seconds, each from its measured state, in place of whole logs.
+    #[must_use]
+    pub fn windows(mut self, seconds: f64) -> Self {
+        self.window = Some(seconds);
+        self
+    }
+
     /// The same fit of another scene: other laws, the same logs.
     #[must_use]
     pub fn with_scene(mut self, scene: &Scene) -> Self {
@@ -228,8 +239,8 @@ impl Fit {
 
     /// The same with progress and a way to stop it, which keeps the best so far.
     pub fn solve_with(&self, watch: &Watch<'_>) -> Result<Fitted> {
-        let model = self.model()?;
-        fitted::solve(self, model, watch)
+        let window = self.window.filter(|_| self.method == Method::OutputError);
+        fitted::solve(self, self.model(window)?, watch)
     }
 
     /// Doubtful features of the logs and of their units at the start values, and what each can tell; nothing is fitted.
@@ -239,12 +250,12 @@ impl Fit {
 
     /// The same with a way to stop it.
     pub fn check_with(&self, watch: &Watch<'_>) -> Result<Vec<String>> {
-        let model = self.model()?;
+        let model = self.model(None)?;
         fitted::check(self, &model, watch)
     }
 
     /// Parameters in place of patterns, and the logs as arrays.
-    fn model(&self) -> Result<FitModel> {
+    fn model(&self, window: Option<f64>) -> Result<FitModel> {
         let mut parameters = Vec::new();
         for freedom in &self.freedoms {
             parameters.extend(self.expand(freedom)?);
@@ -280,10 +291,10 @@ impl Fit {
         }
         parameters.iter().try_for_each(|parameter| parameter.check(&self.scene))?;
         self.refuse_unusable(&parameters)?;
-        let model = FitModel::new(&self.scene, parameters, &self.logs)?;
+        let model = FitModel::new(&self.scene, parameters, &self.logs, window)?;
         // paths and inputs that the scene does not have are refused here
         let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-        (0..self.logs.len()).try_for_each(|log| model.scene_of(log, &start).map(drop))?;
+        (0..model.logs.len()).try_for_each(|log| model.scene_of(log, &start).map(drop))?;
         Ok(model)
     }
 
@@ -305,6 +316,12 @@ impl Fit {
                 let reason =
                     format!("the bounds ({low:?}, {high:?}) of `{}` exceed a log of {shortest} s", parameter.path);
                 return Err(refusal(&self.scene, &parameter.path, reason, "give narrower bounds"));
+            }
+        }
+        for (path, (mean, deviation)) in &self.priors {
+            if !(mean.is_finite() && *deviation > 0.0 && deviation.is_finite()) {
+                let reason = format!("the prior ({mean:?}, {deviation:?}) of `{path}` is no distribution");
+                return Err(refusal(&self.scene, path, reason, "give a mean and a positive deviation"));
             }
         }
         if self.starts > MAX_STARTS {

@@ -24,17 +24,21 @@ const WIDTH: f64 = 1e-5;
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
     pub log: Log,
-    /// Compared rows: their times and, per channel, filtered measurements.
+    /// Number of its log: of a window, that of the whole.
+    pub of: usize,
+    /// Time of the log at which it starts, s: of a window, its own.
+    pub start: f64,
+    /// Compared rows: their times from there and, per channel, filtered measurements.
     pub t: Vec<f64>,
     pub measured: Vec<Vec<f64>>,
     /// The same without the filter.
     pub raw: Vec<Vec<f64>>,
     /// Median sampling time, s.
     pub dt: f64,
-    channels: Vec<String>,
-    signals: Vec<Signal>,
+    pub(super) channels: Vec<String>,
+    pub(super) signals: Vec<Signal>,
     /// Text of the scene's numbers that belong to this log.
-    own: Vec<(String, String)>,
+    pub(super) own: Vec<(String, String)>,
 }
 
 impl Prepared {
@@ -60,7 +64,8 @@ impl Prepared {
             own.extend(log.start()?.into_iter().map(|(path, x)| (path, format!("{x:?}"))));
         }
         let channels = log.compare.iter().map(|compare| compare.channel.clone()).collect();
-        Ok(Self { log: log.clone(), t: times[from..].to_vec(), measured, raw, dt, channels, signals, own })
+        let t = times[from..].to_vec();
+        Ok(Self { log: log.clone(), of: 0, start: 0.0, t, measured, raw, dt, channels, signals, own })
     }
 }
 
@@ -101,12 +106,30 @@ pub(crate) struct FitModel {
     pub logs: Vec<Prepared>,
     /// Corner frequency of inverse dynamics, Hz; simulations if there is none.
     pub inverse: Option<f64>,
+    /// Length of the windows that `logs` are, s; whole logs if there is none.
+    pub window: Option<f64>,
 }
 
 impl FitModel {
-    pub fn new(scene: &Scene, parameters: Vec<Parameter>, logs: &[Log]) -> Result<Self> {
-        let logs = logs.iter().map(Prepared::new).collect::<Result<Vec<_>>>()?;
-        Ok(Self { base: scene.with_origin()?, parameters, logs, inverse: None })
+    pub fn new(scene: &Scene, parameters: Vec<Parameter>, logs: &[Log], window: Option<f64>) -> Result<Self> {
+        let base = scene.with_origin()?;
+        let logs = Self::prepare(&base, logs, window)?;
+        let model = Self { base, parameters, logs, inverse: None, window };
+        let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
+        model.check_windows(&mut model.scene_of(0, &start)?)?;
+        Ok(model)
+    }
+
+    /// The arrays of logs, or of their windows.
+    pub fn prepare(scene: &Scene, logs: &[Log], window: Option<f64>) -> Result<Vec<Prepared>> {
+        let mut all = Vec::new();
+        for (of, log) in logs.iter().enumerate() {
+            match window {
+                Some(length) => all.extend(Prepared::windows(scene, log, of, length)?),
+                None => all.push(Prepared { of, ..Prepared::new(log)? }),
+            }
+        }
+        Ok(all)
     }
 
     /// Numbers of the scene at `p`: those of all logs, and those of log number `log`.
@@ -141,8 +164,8 @@ impl FitModel {
 
     /// The scene of log number `log` at `p`.
     pub fn scene_of(&self, log: usize, p: &[f64]) -> Result<Scene> {
-        let Prepared { own, signals, .. } = &self.logs[log];
-        let numbers = self.numbers(p, Some(log));
+        let Prepared { own, signals, of, .. } = &self.logs[log];
+        let numbers = self.numbers(p, Some(*of));
         let all = own.iter().chain(&numbers);
         let overrides: Vec<(&str, &str)> = all.map(|(path, x)| (path.as_str(), x.as_str())).collect();
         let mut scene = self.base.with_overrides(&overrides)?;
@@ -192,12 +215,12 @@ impl FitModel {
         let (mut delay, mut delays, mut moving) = (0.0, Vec::new(), Vec::new());
         for (k, parameter) in self.parameters.iter().enumerate() {
             match &parameter.role {
-                Role::Delay(logs) if logs.contains(&log) => {
+                Role::Delay(logs) if logs.contains(&prepared.of) => {
                     delay += p[k];
                     delays.push(k);
                 }
                 Role::Delay(_) => {}
-                Role::Initial { log: of, .. } if *of != log => {}
+                Role::Initial { log: of, .. } if *of != prepared.of => {}
                 _ => moving.push(k),
             }
         }

@@ -23,6 +23,9 @@ const CONVERGED: f64 = 1e-9;
 /// Longest step of a scaled parameter: a factor e, or one scale.
 const LONGEST: f64 = 1.0;
 
+/// Random points of which a start is the best: far from the truth a machine may not move at all, and has no gradient.
+const CANDIDATES: usize = 8;
+
 /// Rounds of weighting by residuals.
 const ROUNDS: usize = 3;
 
@@ -80,6 +83,10 @@ pub(crate) struct At {
 pub(crate) fn evaluate(model: &FitModel, p: &[f64], has_jacobian: bool, watch: &Watch<'_>) -> Result<At> {
     let is_stopped = watch.is_stopped;
     let one = |log: usize| {
+        // thousands of starts may follow a request
+        if is_stopped() {
+            return Err(Error::Stopped { t: 0.0 });
+        }
         let run = model.residuals(log, p, has_jacobian, &|| is_stopped());
         // the thread of a stopped run
         if is_stopped() { Err(Error::Stopped { t: 0.0 }) } else { run }
@@ -208,6 +215,14 @@ pub(crate) fn descend(
     note: &dyn Fn(usize, f64),
 ) -> Result<Descent> {
     let mut at = evaluate(model, start, true, watch)?;
+    if model.inverse.is_some() {
+        let (found, is_linear) = super::linear::solve(model, &at, watch)?;
+        if is_linear {
+            note(1, (cost(model, &found.at, &found.noise) / n_residuals(&found.at) as f64).sqrt());
+            return Ok(found);
+        }
+        at = evaluate(model, &found.at.p, true, watch)?;
+    }
     let mut noise = spread(model);
     let is_automatic = model.logs.iter().any(|prepared| prepared.log.compare.iter().any(|c| c.noise.is_none()));
     // one channel without a prior: its weight is a common factor
@@ -325,9 +340,25 @@ fn try_steps(
     Ok(None)
 }
 
-/// Starts: the first as given, the others at random in the bounds (in scaled parameters, at most a factor 10 or ten
-/// scales from the given one).
-pub(crate) fn starts(model: &FitModel, n: usize, seed: u64) -> Vec<Vec<f64>> {
+/// Starts: the first as given, each other one the best of some at random in the bounds.
+pub(crate) fn starts(model: &FitModel, n: usize, seed: u64, watch: &Watch<'_>) -> Vec<Vec<f64>> {
+    let n_candidates = if model.inverse.is_some() { 1 } else { CANDIDATES };
+    let mut drawn = draw(model, 1 + n.saturating_sub(1) * n_candidates, seed);
+    let others = drawn.split_off(1);
+    let noise = spread(model);
+    let costs = map(others.len(), &|k| {
+        evaluate(model, &others[k], false, watch).map_or(f64::INFINITY, |at| cost(model, &at, &noise))
+    });
+    for (points, costs) in others.chunks(n_candidates).zip(costs.chunks(n_candidates)) {
+        let best = points.iter().zip(costs).min_by(|a, b| a.1.total_cmp(b.1));
+        drawn.extend(best.map(|(point, _)| point.clone()));
+    }
+    drawn
+}
+
+/// The given point and others at random in the bounds (in scaled parameters, at most a factor 10 or ten scales from the
+/// given one).
+fn draw(model: &FitModel, n: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut state = seed;
     // SplitMix64 (Steele, Lea, Flood 2014)
     let mut uniform = || {

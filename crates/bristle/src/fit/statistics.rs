@@ -93,6 +93,8 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
             effective += r.len() as f64 / inflation;
             let length = (4 * lag).min(r.len() / MIN_BLOCKS).max(1);
             let length = if lag == 1 { 1 } else { length };
+            // a window is short, and begins anew
+            let length = if model.window.is_some() { r.len().max(1) } else { length };
             for block in (0..r.len()).collect::<Vec<_>>().chunks(length) {
                 let mut score = DVector::<f64>::zeros(n);
                 for &i in block {

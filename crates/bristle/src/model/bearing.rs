@@ -17,13 +17,15 @@
 //! A reducer between the rotor and the joint is loaded by the effort that it transmits,
 //!
 //! ```text
-//! τ_t = τ_motor − armature q̈                                                          at the side of the joint
-//! N   = preload + μ |τ_t| + ν τ_t²        (μ, ν) of driving where τ_t q̇ > 0, of back-driving where τ_t q̇ < 0
+//! τ_s = τ_motor − J q̈                     J = armature + rotor                         at the side of the joint
+//! τ_t = τ_s − c sign q̇                    c: friction of the motor
+//! N   = c + preload + μ |τ_t| + ν τ_t²    (μ, ν) of driving where τ_t q̇ > 0, of back-driving where τ_t q̇ < 0
 //! ```
 //!
-//! τ_motor is the effort of the joint's drive and that of the caller. τ_t stands in for m_z, and n̂ = ∂N/∂τ_t along
-//! z; it depends on the joint's own acceleration alone, through its armature: (1 − κ ∂N/∂τ_t) armature takes the place
-//! of the armature in the linearised equations, and no row P changes.
+//! τ_motor is the effort of the joint's drive and that of the caller. τ_s stands in for m_z, and n̂ = ∂N/∂τ_s along
+//! z; it depends on the joint's own acceleration alone, through J: J (1 − κ ∂N/∂τ_s) takes the place of J in the
+//! linearised equations, and no row P changes. Modelica's `LossyGear` has these losses with μ = 1 − η₁ of driving and
+//! μ = 1/η₂ − 1 of back-driving.
 
 use crate::world::component::Load;
 use bristle_multibody::spatial::{Force, Motion};
@@ -51,37 +53,47 @@ pub enum Bearing {
 pub struct Reducer {
     /// Load without a transmitted effort, N·m or N.
     pub preload: f64,
+    /// c: friction of the motor, before the effort is transmitted, N·m or N.
+    pub motor: f64,
     /// μ and ν while the motor drives the joint, and while the joint drives the motor.
     pub driving: [f64; 2],
     /// The same while the joint drives the motor.
     pub back_driving: [f64; 2],
-    /// Inertia of the rotor at the side of the joint, kg·m² or kg.
+    /// Armature of the joint, at its side, kg·m² or kg.
     pub armature: f64,
+    /// Inertia of links that turn with the motor, besides.
+    pub rotor: f64,
 }
 
 impl Reducer {
-    /// N and ∂N/∂τ_t for slip of the direction `side`, positive or not.
-    fn load(&self, tau_t: f64, is_backward: bool) -> (f64, f64) {
+    /// J.
+    pub fn inertia(&self) -> f64 {
+        self.armature + self.rotor
+    }
+
+    /// N and ∂N/∂τ_s for slip of one direction.
+    fn load(&self, tau_s: f64, is_backward: bool) -> (f64, f64) {
+        let tau_t = if is_backward { tau_s + self.motor } else { tau_s - self.motor };
         let [mu, nu] = if (tau_t < 0.0) == is_backward { self.driving } else { self.back_driving };
         let size = tau_t.abs();
         let slope = if tau_t == 0.0 { 0.0 } else { (mu + 2.0 * nu * size) * tau_t.signum() };
-        (self.preload + (mu + nu * size) * size, slope)
+        (self.preload + self.motor + (mu + nu * size) * size, slope)
     }
 
-    /// The largest |∂N/∂τ_t| at |τ_t|, in any direction.
-    fn steepest(&self, tau_t: f64) -> f64 {
-        let slope = |[mu, nu]: [f64; 2]| mu + 2.0 * nu * tau_t.abs();
+    /// The largest |∂N/∂τ_s| at |τ_s|, in any direction.
+    fn steepest(&self, tau_s: f64) -> f64 {
+        let slope = |[mu, nu]: [f64; 2]| mu + 2.0 * nu * (tau_s.abs() + self.motor);
         slope(self.driving).max(slope(self.back_driving))
     }
 
-    /// τ_t for which τ_t − κ N(τ_t) is `effort`: the root that is continuous from κ = 0; `None` where no effort of the
+    /// τ_s for which τ_s − κ N(τ_s) is `effort`: the root that is continuous from κ = 0; `None` where no effort of the
     /// motor overcomes the friction.
     pub fn transmitted(&self, effort: f64, kappa: f64) -> Option<f64> {
         // along the slip x > 0 drives; c, m, n: friction of the preload and its slopes
         let side = if kappa < 0.0 { -1.0 } else { 1.0 };
         let (b, k) = (side * effort, kappa.abs());
-        // x = b + k (preload + μ |x| + ν x²), with the branch of the sign of x, which is that of b + k preload
-        let constant = b + k * self.preload;
+        // x + c = b + k (c + preload + μ |x| + ν x²), with the branch of the sign of x, which is that of the constant
+        let constant = b + k * (self.preload + self.motor) - self.motor;
         let [mu, nu] = if constant >= 0.0 { self.driving } else { self.back_driving };
         let x = if constant >= 0.0 {
             // k ν x² − (1 − k μ) x + constant = 0
@@ -97,7 +109,7 @@ impl Reducer {
             let root = p * p - 4.0 * k * nu * constant;
             2.0 * constant / (p + root.sqrt())
         };
-        Some(side * x)
+        Some(side * (x + self.motor))
     }
 }
 
@@ -106,9 +118,18 @@ impl Bearing {
     /// the load is no reaction.
     pub fn of(load: &Load, armature: f64) -> Option<(Self, f64)> {
         match *load {
-            Load::Transmitted { preload, driving, back_driving, driving_squared, back_driving_squared } => {
+            Load::Transmitted {
+                preload,
+                driving,
+                back_driving,
+                driving_squared,
+                back_driving_squared,
+                motor_friction: motor,
+                rotor,
+            } => {
                 let (driving, back_driving) = ([driving, driving_squared], [back_driving, back_driving_squared]);
-                Some((Self::Transmitted(Reducer { preload, driving, back_driving, armature }), 1.0))
+                let reducer = Reducer { preload, motor, driving, back_driving, armature, rotor };
+                Some((Self::Transmitted(reducer), 1.0))
             }
             Load::Pin { radius } => Some((Self::Radial, radius)),
             Load::Thrust { radius } => Some((Self::Axial, radius)),
@@ -123,12 +144,13 @@ impl Bearing {
         if matches!(self, Self::Edges { .. }) { 2 } else { 1 }
     }
 
-    /// These vectors, N; the first component of that of a thrust bearing is p_z.
+    /// These vectors, N; the first component of that of a thrust bearing is p_z, of a reducer τ_t for slip of the sign
+    /// `side`, 0 at rest.
     #[inline]
-    pub fn parts(self, f: &Force) -> [[f64; 2]; 2] {
+    pub fn parts(self, f: &Force, side: f64) -> [[f64; 2]; 2] {
         let [m_x, m_y, m_z, p_x, p_y, p_z] = f.to_array();
         match self {
-            Self::Transmitted(_) => [[m_z, 0.0], [0.0; 2]],
+            Self::Transmitted(reducer) => [[m_z - side * reducer.motor, 0.0], [0.0; 2]],
             Self::Radial => [[p_x, p_y], [0.0; 2]],
             Self::Axial => [[p_z, 0.0], [0.0; 2]],
             Self::Edges { length } => {
@@ -143,7 +165,7 @@ impl Bearing {
         let [m_x, m_y, m_z, p_x, p_y, p_z] = f.to_array().map(f64::abs);
         let force = p_x + p_y + p_z;
         match self {
-            Self::Transmitted(_) => m_z,
+            Self::Transmitted(reducer) => m_z + reducer.motor,
             Self::Radial | Self::Axial => force,
             Self::Edges { length } => force + (m_x + m_y) / length,
         }
@@ -189,7 +211,7 @@ impl Bearing {
     #[inline]
     pub fn reaction(self, work: &Work, i: usize, motor: f64, a: f64) -> Force {
         match self {
-            Self::Transmitted(reducer) => along(motor - reducer.armature * a),
+            Self::Transmitted(reducer) => along(motor - reducer.inertia() * a),
             _ => work.reaction(i),
         }
     }
@@ -198,7 +220,7 @@ impl Bearing {
     #[inline]
     pub fn change(self, work: &Work, i: usize, x: f64) -> Force {
         match self {
-            Self::Transmitted(reducer) => along(-reducer.armature * x),
+            Self::Transmitted(reducer) => along(-reducer.inertia() * x),
             _ => work.force_change(i),
         }
     }
@@ -208,7 +230,7 @@ impl Bearing {
     pub fn set_row(self, n_hat: &Motion, k: f64, (tree, work): (&Tree, &mut Work), (i, v): (usize, usize)) -> Motion {
         match self {
             Self::Transmitted(reducer) => {
-                work.change_armature(v, -k * n_hat.to_array()[2] * reducer.armature);
+                work.change_armature(v, -k * n_hat.to_array()[2] * reducer.inertia());
                 axis_row(tree, i)
             }
             _ => axis_row(tree, i) + *n_hat * k,
@@ -218,7 +240,7 @@ impl Bearing {
     /// The load that a unit acceleration makes, at most, where `force` is the reaction to it and `f` the present one.
     pub fn largest_change(self, force: &Force, f: &Force) -> f64 {
         match self {
-            Self::Transmitted(reducer) => reducer.steepest(f.to_array()[2]) * reducer.armature,
+            Self::Transmitted(reducer) => reducer.steepest(f.to_array()[2]) * reducer.inertia(),
             _ => self.normal_load(force, 1.0).0,
         }
     }
@@ -277,7 +299,7 @@ mod tests {
     fn a_load_is_the_sum_of_the_lengths_of_its_parts() {
         let f = Force::from_array([0.3, -0.7, 5.0, 1.2, -2.1, 0.9]);
         for bearing in BEARINGS {
-            let lengths = bearing.parts(&f).map(|[x, y]| x.hypot(y));
+            let lengths = bearing.parts(&f, 1.0).map(|[x, y]| x.hypot(y));
             let sum: f64 = lengths[..bearing.n_parts()].iter().sum();
             assert!((sum - bearing.normal_load(&f, 1.0).0).abs() < 1e-14, "{bearing:?}");
         }
@@ -292,18 +314,20 @@ mod tests {
 
     #[test]
     fn reducers_know_driving_from_back_driving_and_their_own_inverse() {
-        let reducer = Reducer { preload: 0.5, driving: [0.2, 0.01], back_driving: [0.4, 0.03], armature: 2.0 };
-        for kappa in [0.9, -0.9] {
-            for tau_t in [-8.0, -0.3, 0.2, 7.0_f64] {
+        let (driving, back_driving) = ([0.2, 0.01], [0.4, 0.03]);
+        for (motor, kappa) in [(0.0, 0.9), (0.0, -0.9), (0.15, 0.9), (0.15, -1.0)] {
+            let reducer = Reducer { preload: 0.5, motor, driving, back_driving, armature: 2.0, rotor: 0.5 };
+            for tau_s in [-8.0, -0.4, 0.3, 7.0_f64] {
                 let load = |x: f64| Bearing::Transmitted(reducer).normal_load(&along(x), kappa);
-                let (n, row) = load(tau_t);
-                let [mu, nu] = if tau_t * kappa > 0.0 { reducer.driving } else { reducer.back_driving };
-                assert_eq!(n, 0.5 + (mu + nu * tau_t.abs()) * tau_t.abs());
-                let difference = (load(tau_t + 1e-6).0 - load(tau_t - 1e-6).0) / 2e-6;
+                let (n, row) = load(tau_s);
+                let tau_t = tau_s - motor * f64::signum(kappa);
+                let [mu, nu] = if tau_t * kappa > 0.0 { driving } else { back_driving };
+                assert!((n - (0.5 + motor + (mu + nu * tau_t.abs()) * tau_t.abs())).abs() < 1e-14);
+                let difference = (load(tau_s + 1e-6).0 - load(tau_s - 1e-6).0) / 2e-6;
                 assert!((row.to_array()[2] - difference).abs() < 1e-8);
-                let found = reducer.transmitted(tau_t - kappa * n, kappa).unwrap();
+                let found = reducer.transmitted(tau_s - kappa * n, kappa).unwrap();
                 // near zero both branches have a root; the one of κ → 0 has the sign of effort + κ preload
-                assert!((found - tau_t).abs() < 1e-12, "{kappa} {tau_t}: {found}");
+                assert!((found - tau_s).abs() < 1e-12, "{kappa} {tau_s}: {found}");
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Floating trees: pose and velocity of a free joint at the end of a step, from the momentum of its tree.
 //!
 //! The convex solver gives the joint rates q̇₁ and positions q₁. The free joint follows by conservation of momentum
-//! (symbols as in `bristle_multibody::FloatingTree`; F, T_C the external forces at the positions of the start,
-//! gravity included):
+//! (symbols as in `bristle_multibody::FloatingTree`; F, T_C the external forces at the positions of the middle of the
+//! step, gravity included):
 //!
 //! ```text
 //! p₁ = p₀ + h F,                  C₁ = C₀ + h (p₀ + p₁)/(2 m)                                                      (1)
@@ -58,8 +58,8 @@ pub(super) fn float(
     chart_point(model, q_ref, xi1, q1)?;
     for &root in free {
         let k = model.v_index[root];
+        let (force, moment) = outside(model, work, root, start.middle, v, effort)?;
         let motion = link_motion(model, work, root, q, v)?;
-        let wrench = floating_wrench(model, work, root, effort)?;
         let tree = floating_tree(model, work, root, q, v)?;
         if tree.mass <= 0.0 {
             continue;
@@ -67,13 +67,12 @@ pub(super) fn float(
         let (R, omega) = (motion.rotation, motion.velocity.angular());
 
         // (1): the centre of mass
-        let force = R * wrench.force() + gravity * tree.mass;
+        let force = force + gravity * tree.mass;
         let rate = R * (motion.velocity.linear() + omega.cross(&tree.center) + tree.center_rate);
         let rate1 = rate + force * (h / tree.mass);
         let center1 = motion.origin + R * tree.center + (rate + rate1) * (0.5 * h);
 
         // (2): the rotation about it
-        let moment = R * (wrench.moment() - tree.center.cross(&wrench.force()));
         let momentum1 = R * (tree.inertia * omega + tree.spin) + moment * h;
         let first = omega + Vector3::new(v1[k] - v[k], v1[k + 1] - v[k + 1], v1[k + 2] - v[k + 2]);
         let tree = floating_tree(model, work, root, q1, v1)?;
@@ -92,6 +91,24 @@ pub(super) fn float(
     }
     configuration_difference(model, q_ref, q1, xi1)?;
     Ok(())
+}
+
+/// Force from outside and its moment about the centre of mass of the tree that floats on `root`, world axes.
+fn outside(
+    model: &Model,
+    work: &mut Work,
+    root: usize,
+    q: &[f64],
+    v: &[f64],
+    effort: &[f64],
+) -> Result<(Vector3<f64>, Vector3<f64>), Error> {
+    let R = link_motion(model, work, root, q, v)?.rotation;
+    let wrench = floating_wrench(model, work, root, effort)?;
+    if wrench.moment() == Vector3::zeros() && wrench.force() == Vector3::zeros() {
+        return Ok((Vector3::zeros(), Vector3::zeros()));
+    }
+    let center = floating_tree(model, work, root, q, v)?.center;
+    Ok((R * wrench.force(), R * (wrench.moment() - center.cross(&wrench.force()))))
 }
 
 /// R⁻¹ x of a rotation that is orthogonal up to rounding. Rᵀ x alone would repeat that rounding error in every step.

@@ -175,10 +175,14 @@ fn compare_on((compiled, state): (Compiled, Snapshot), n_steps: usize) -> (Worst
         let End { xi, v, bristles, modes, load, integrals, .. } = dense.end.clone();
         let servos = vec![crate::model::servo::ServoState::default(); compiled.inputs.drives.len()];
         chart_point(&compiled.model.tree, &q_ref, &xi, &mut q).unwrap();
+        let half: Vec<f64> = v.iter().map(|v| 0.5 * H * v).collect();
+        let mut middle = q.clone();
+        bristle_multibody::advance(&compiled.model.tree, &q, &half, &mut middle).unwrap();
         let start = Start {
             q_ref: &q_ref,
             q: &q,
             xi: &xi,
+            middle: &middle,
             v: &v,
             bristles: &bristles,
             modes: &modes,
@@ -189,11 +193,11 @@ fn compare_on((compiled, state): (Compiled, Snapshot), n_steps: usize) -> (Worst
         let (h, t1) = (H, H * (k + 1) as f64);
         if k == 0 {
             // offsets of dependent positions, loads of bristles
-            let at = SignalTime { t: 0.0, piece: Piece::After(0.0), is_first: true };
+            let at = SignalTime::first(0.0);
             dense.reset(&compiled, start, at);
             tree.reset(&compiled, start, at);
         }
-        let at = SignalTime { t: t1, piece: Piece::Before(t1 - 1e-6 * H), is_first: false };
+        let at = SignalTime::of_step(t1, H);
         // (3) alone, then the whole step
         for rt in [&mut dense, &mut tree] {
             prepare(rt, &compiled, &mut work, start, h, at).unwrap();
@@ -327,6 +331,7 @@ fn thousands_of_dry_joints_start_and_step() {
                 q_ref: &q_ref,
                 q: &xi,
                 xi: &xi,
+                middle: &xi,
                 v: &v,
                 bristles: &bristles,
                 modes: &modes,
@@ -336,7 +341,7 @@ fn thousands_of_dry_joints_start_and_step() {
             };
             if k > 0 {
                 let t1 = 1e-3 * f64::from(k);
-                let at = SignalTime { t: t1, piece: Piece::Before(t1 - 1e-9), is_first: false };
+                let at = SignalTime::of_step(t1, 1e-3);
                 step(&mut rt, &compiled, &mut work, start, at, 1e-3, &mut quad).unwrap();
                 continue;
             }

@@ -1,8 +1,9 @@
-//! Constraint forces and energy ledger of a step, at the velocities v₁ of its end.
+//! Constraint forces and energy ledger of a step, at its mean velocities v̄.
 //!
 //! ```text
-//! work   h (τᵀ v₁ + Σ f_ext · v_link)                      drives with their efforts at the end of the step
-//! heat   h d v₁²,   λ ω − N (E(s₁) − E(s₀))                E = s²/(2σ₀)
+//! work   h (τᵀ v̄ + Σ f_ext · v_link)                       drives with their efforts as they have acted
+//! heat   h d v̄²,   λ ω̄ − N (E(s₁) − E(s₀))                E = s²/(2σ₀); none of dry friction that stops its slip or
+//!        turns it round in the step: there λ ω̄ has either sign, and the balance keeps it
 //!        −½ P d (v₀ + v₁) of stops, and λ (ω₀ + ω)/2 of contacts in the step of an impact
 //! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
 //!        −N (E(s₁) − E(s₀)) where N is a reaction: the stored energy is added when the ledger is read
@@ -68,42 +69,47 @@ pub(super) fn add_energies(
 ) -> Result<(), Error> {
     let RealTime { coordinates, equations, contacts, solver, stops, end, poses: places, .. } = rt;
     let Contacts { normal, bristle_load, .. } = contacts;
-    let End { v: v1, bristles, prescribed_effort, .. } = &*end;
+    let End { v: v1, mean, bristles, prescribed_effort, .. } = &*end;
     // work of wrenches, of efforts set by the caller, of prescribed motions, of drives
-    quad[0] += h * wrench_power(compiled, work, places, start.q, v1)?;
-    quad[0] += h * (dot_all(&compiled.inputs.effort, v1) + dot_all(&compiled.inputs.offset, v1));
+    quad[0] += h * wrench_power(compiled, work, places, start.middle, mean)?;
+    quad[0] += h * (dot_all(&compiled.inputs.effort, mean) + dot_all(&compiled.inputs.offset, mean));
     let prescribed = coordinates.prescribed.iter().zip(prescribed_effort);
-    quad[0] += h * prescribed.map(|(joint, effort)| effort * v1[joint.v]).sum::<f64>();
+    quad[0] += h * prescribed.map(|(joint, effort)| effort * mean[joint.v]).sum::<f64>();
     let mut integrals = start.integrals.iter();
-    for (k, (drive, sample)) in compiled.inputs.drives.iter().zip(&equations.samples).enumerate() {
-        let (v, q) = (v1[drive.v], start.xi[drive.v] + h * v1[drive.v]);
+    for (k, drive) in compiled.inputs.drives.iter().enumerate() {
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-        let integral = integral.map_or(0.0, |integral| integral + h * (sample.signal.value - q));
-        let effort = drive.effort(sample, q, v, integral);
+        let effort = equations.drive_effort(compiled, start, k, (v1, h), integral);
         equations.limited.drives[k][0] = effort;
-        quad[0] += h * effort * v;
+        quad[0] += h * effort * mean[drive.v];
     }
     // the part of their efforts that does not act
     for (k, limit) in compiled.inputs.effort_limits.iter().enumerate() {
         let Some(acting) = equations.limited.fixed(k) else { continue };
         let of_drive = limit.drive.map_or(0.0, |drive| equations.limited.drives[drive][0]);
-        quad[0] -= h * (compiled.inputs.effort[limit.v] + of_drive - acting) * v1[limit.v];
+        quad[0] -= h * (compiled.inputs.effort[limit.v] + of_drive - acting) * mean[limit.v];
     }
     // heat of dampers
     let heat = &mut quad[2..];
     for d in &compiled.inputs.dampers {
         let at = compiled.model.heat_of_joint(d.joint);
-        heat[at] += h * d.damping * v1[d.v] * v1[d.v];
+        heat[at] += h * d.damping * mean[d.v] * mean[d.v];
     }
     for s in &compiled.model.coupled.springs {
-        let rate = v1[s.a] - v1[s.b];
+        let rate = mean[s.a] - mean[s.b];
         heat[compiled.model.heat_of_element(s.element)] += h * s.damping * rate * rate;
     }
     // heat of contacts, energy of bristles
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let (state, n) = (solver.states[c], normal[c][0]);
+        // dry friction that stops its slip or turns it round in the step may have either sign
+        let is_mixed = contact.is_event_driven() && (state.omega == 0.0 || state.omega * contact.rate(start.v) < 0.0);
         // in the step of an impact velocities jump, and so may bristles: all impulses act at mean velocities
-        let rate = if stops.is_impact { 0.5 * (contact.rate(start.v) + state.omega) } else { state.omega };
+        let rate = match equations.is_order_one {
+            _ if stops.is_impact => 0.5 * (contact.rate(start.v) + state.omega),
+            true => state.omega,
+            false if is_mixed => 0.0,
+            false => contact.rate(mean),
+        };
         let mut dissipated = state.lambda * rate;
         if contact.law.n_states() > 0 {
             let (before, after) =

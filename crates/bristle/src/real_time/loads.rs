@@ -93,15 +93,13 @@ pub(super) fn update_sides(rt: &mut RealTime, compiled: &Compiled, start: Start<
     agree
 }
 
-/// Effort of drives and callers on velocity `v` at the end of the step.
+/// Effort of drives and callers on velocity `v`, as it acts in the step.
 fn motor_effort(equations: &StepEquations, compiled: &Compiled, start: Start<'_>, v1: &[f64], v: usize, h: f64) -> f64 {
     let (mut effort, mut integrals) = (compiled.inputs.effort[v], start.integrals.iter());
-    for (drive, sample) in compiled.inputs.drives.iter().zip(&equations.samples) {
+    for (k, drive) in compiled.inputs.drives.iter().enumerate() {
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
         if drive.v == v {
-            let q = start.xi[v] + h * v1[v];
-            let integral = integral.map_or(0.0, |integral| integral + h * (sample.signal.value - q));
-            effort += drive.effort(sample, q, v1[v], integral);
+            effort += equations.drive_effort(compiled, start, k, (v1, h), integral);
         }
     }
     let limit = compiled.inputs.effort_limits.iter().position(|at| at.v == v);
@@ -126,7 +124,11 @@ pub(super) fn update_loads(
             loops.find_forces(impulse_residual, h)?;
             loops.react(compiled, work, start, &end.a)?;
         }
-        None => rnea(&compiled.model.tree, work, start.q, start.v, &end.a).map(|_| ())?,
+        None => {
+            let mean = &mut equations.v_mean;
+            mean.iter_mut().zip(start.v).zip(&end.v).for_each(|((mean, v), v1)| *mean = 0.5 * (v + v1));
+            rnea(&compiled.model.tree, work, start.middle, mean, &end.a).map(|_| ())?;
+        }
     }
     let mut is_converged = true;
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {

@@ -1,32 +1,47 @@
 //! # The equations of a step
 //!
 //! ```text
-//! M (v₁ − v₀) = h (τ(t₁) − c(q₀, v̄) − K (q₀ + h v₁ − rest) − d v₁) − Wᵀ λ(W v₁)                   (1)
-//! q₁ = q₀ + h v₁,                 free joints by their momentum (`floating`)                       (2)
+//! M(q̄) (v₁ − v₀) = h (τ(t̄) − c(q̄, v̄) − K (q_s − rest) − d v_θ) − Wᵀ λ(W v₁)                       (1)
+//! q₁ = q₀ + h v̄,                  free joints by their momentum (`floating`)                       (2)
+//! q̄ = q₀ + ½ h v₀ + ¼ h² a,       v̄ = ½ (v₀ + v₁),      t̄ = ½ (t₀ + t₁)
+//! q_s = q₀ + h (α v₀ + β v₁),     v_θ = (1 − θ) v₀ + θ v₁                                          (`weights`)
 //! ```
 //!
-//! c is the bias with gravity; v̄ is v₀ at first and then, once, the mean of v₀ and the v₁ just found. K and d hold
-//! springs, dampers, `Pull` and `Pid` drives and the spring-dampers between joints. λ are the contact impulses, W has a
-//! row for each contact. With A = M + h d + h² K, which is positive definite, (1) becomes
+//! c is the bias with gravity; in it v̄ is v₀ at first and then, once, the mean of v₀ and the v₁ just found. q̄ is the
+//! mean of q₀ and q₁ as far as it is known: a is the acceleration of the step before. K and d hold springs, dampers,
+//! `Pull` and `Pid` drives and the spring-dampers between joints. λ are the contact impulses, W has a row for each
+//! contact. With A = M + h θ d + h² β K, which is positive definite, (1) becomes
 //!
 //! ```text
-//! A (v₁ − v₀) + Wᵀ λ(W v₁) = h r,     r = τ − c − K (q₀ + h v₀ − rest) − d v₀                       (3)
+//! A (v₁ − v₀) + Wᵀ λ(W v₁) = h r,     r = τ − c − K (q₀ + h (α + β) v₀ − rest) − d v₀               (3)
 //! ```
 //!
 //! Bristles are eliminated from λ(ω) in closed form, and λ(ω) never falls (`impulse_law`): (3) is the optimality
 //! condition of a strictly convex problem and has one solution (`convex_solver`). A stuck contact has slip velocity 0.0
 //! exactly (`rigid_groups`), and its position keeps every bit. Couplings and prescribed motions are eliminated first
-//! (`reduced_coordinates`): a prescribed joint moves at the velocity that takes it to the value of its signal at t₁. A
-//! load that is a reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals
-//! are sampled at t₁, before a jump at t₁; no event is located, and mode changes are recorded at the end of their step.
-//! Stops are bounds of velocities (`stops`): no joint passes its stop.
+//! (`reduced_coordinates`): a prescribed joint has position and velocity of its signal at t₁. A load that is a reaction
+//! is that of the accelerations (v₁ − v₀)/h at q̄ and v̄, found by a short fixed-point iteration. Drives are sampled at
+//! t̄, loads that are signals at t₁, before a jump at t₁; no event is located, and mode changes are recorded at the end
+//! of their step. Stops are bounds of velocities (`stops`): no joint passes its stop. Machines with closed loops have
+//! all forces at the end of the step instead, q̄ = q₀ and q₁ = q₀ + h v₁: order 1 (`closed_loops`).
 //!
-//! **Order** 1. **Stability**: (3) is stable for any h, stiffness, damping and friction. Gravity and c are not
-//! implicit: h has to resolve the swing of pendulums.
+//! **Order** 2 between changes of mode: (1) and (2) are the trapezoidal rule for positions and the midpoint rule for
+//! momenta. A dry contact that slides has constant λ in (1), up to the part that grows with speed, which is of order 1,
+//! as bristles are. A change of mode within a step is off by part of a step: order 1.
 //!
-//! **Energy.** The ledger holds work, heat and energies of (1) at the velocities v₁. Its balance lacks the numerical
-//! dissipation ½ (v₁ − v₀)ᵀ M (v₁ − v₀) + ½ h² v₁ᵀ K v₁ of each step, which is h times the power of accelerations and
-//! springs. The change of M and gravity with q within a step contributes the same order with either sign.
+//! **Stability**: (3) is stable for any h, stiffness, damping and friction. Gravity and c are not implicit: h has to
+//! resolve the swing of pendulums.
+//!
+//! **Energy.** Where M is constant the kinetic energy changes by v̄ᵀ (h f − Wᵀ λ), so that the ledger books work and
+//! heat at v̄. Friction takes λ ω̄. Let φ be the potential of λ, λ(ω) = φ'(ω), convex and even, and φ* its conjugate:
+//!
+//! ```text
+//! −λ ω̄ + ½ (φ(ω₁) − φ(ω₀)) = −½ (φ*(λ) + φ(−ω₀) + λ ω₀) ≤ 0                        (Fenchel and Young)    (4)
+//! ```
+//!
+//! so that the energy and ½ Σ φ(ω) together do not grow, for any h: neither dry friction nor a damper of order 1 can
+//! drive a machine. ½ φ = ½ h F |ω| for dry friction of level F. With springs and dampers the energy of `weights` joins
+//! it. The change of M and of gravity with q within a step contributes terms of order 2 with either sign.
 
 mod active_set;
 mod assemble;
@@ -53,10 +68,10 @@ mod stops;
 mod tests;
 mod tree_matrix;
 mod velocities;
+mod weights;
 
 use crate::memory;
 use crate::model::Compiled;
-use crate::signal::Piece;
 use active_set::ActiveSet;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::Mode;
@@ -72,6 +87,7 @@ use problem::Problem;
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
 pub(crate) use state::State;
+use step::middle;
 pub(crate) use step::{End, SignalTime, Start, StepError};
 use step_matrix::{MatrixForm, StepMatrix};
 use stops::StepStops;
@@ -107,6 +123,9 @@ pub(crate) struct RealTime {
     is_angular: Vec<bool>,
     free: Vec<usize>,
     poses: Poses,
+    /// Mean positions of a step, lent to [`Start`], and their displacements.
+    middle: Vec<f64>,
+    displacement: Vec<f64>,
     /// Length of the step that yields the results at the start, s.
     first_step: f64,
 }
@@ -152,6 +171,7 @@ impl RealTime {
             end: End {
                 v: vec![0.0; n_v],
                 change: vec![0.0; n_v],
+                mean: vec![0.0; n_v],
                 a: vec![0.0; n_v],
                 friction: vec![0.0; n_contacts],
                 load: vec![0.0; n_contacts],
@@ -169,6 +189,8 @@ impl RealTime {
             is_angular: (0..n_v).map(|k| compiled.model.tree.turns(k)).collect(),
             free: free_joints(&compiled.model.tree),
             poses: Poses::new(&compiled.model.tree),
+            middle: vec![0.0; n_q],
+            displacement: vec![0.0; n_v],
             first_step: FIRST_STEP * step,
             coordinates,
         }
@@ -247,12 +269,14 @@ pub(crate) fn initialize(
     start: Start<'_>,
     t: f64,
 ) -> Result<(), StepError> {
-    let at = SignalTime { t, piece: Piece::After(t), is_first: true };
+    let at = SignalTime::first(t);
     let h = rt.reset(compiled, start, at);
-    solve(rt, compiled, work, start, h, at)?;
-    constraint_forces(rt, compiled, h)?;
-    read_contacts(rt, compiled, start, h);
-    Ok(())
+    with_middle(rt, compiled, start, h, |rt, start| {
+        solve(rt, compiled, work, start, h, at)?;
+        constraint_forces(rt, compiled, h)?;
+        read_contacts(rt, compiled, start, h);
+        Ok(())
+    })
 }
 
 /// One step of length h from `start` at time t; `rt.end` receives state and results, `quad` the energies.
@@ -265,8 +289,28 @@ pub(crate) fn step(
     h: f64,
     quad: &mut [f64],
 ) -> Result<(), StepError> {
-    solve(rt, compiled, work, start, h, at)?;
-    complete(rt, compiled, work, start, h, at, quad)
+    with_middle(rt, compiled, start, h, |rt, start| {
+        solve(rt, compiled, work, start, h, at)?;
+        complete(rt, compiled, work, start, h, at, quad)
+    })
+}
+
+/// Calls a function with the mean positions of a step of length `h`.
+fn with_middle(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    start: Start<'_>,
+    h: f64,
+    call: impl FnOnce(&mut RealTime, Start<'_>) -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let mut positions = std::mem::take(&mut rt.middle);
+    // accelerations of the step before; those of prescribed joints are left out
+    rt.displacement.fill(0.0);
+    rt.coordinates.expand(rt.last_acceleration.iter().copied(), &mut rt.displacement);
+    let called = middle(compiled, start, h, &mut rt.displacement, &mut positions)
+        .and_then(|()| call(rt, Start { middle: &positions, ..start }));
+    rt.middle = positions;
+    called
 }
 
 /// Solves (3) with consistent loads.
@@ -356,7 +400,11 @@ fn complete(
     constraint_forces(rt, compiled, h)?;
     let RealTime { coordinates, equations, contacts, solver, stops, end, free, loops, .. } = &mut *rt;
     // (2)
-    end.xi.iter_mut().zip(start.xi).zip(&end.v).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
+    let at_impact = stops.share_of_end(compiled, solver, start, h).filter(|_| !equations.is_order_one);
+    let share = at_impact.unwrap_or(equations.share_of_end());
+    for (k, xi1) in end.xi.iter_mut().enumerate() {
+        *xi1 = start.xi[k] + h * (start.v[k] + share * (end.v[k] - start.v[k]));
+    }
     for joint in &coordinates.prescribed {
         end.xi[joint.v] = equations.samples[joint.drive].signal.value;
     }
@@ -370,6 +418,8 @@ fn complete(
     if !free.is_empty() {
         stops.set_positions(compiled, coordinates, start, h, &end.v, &mut end.xi)?;
     }
+    let share = equations.share_of_end();
+    end.mean.iter_mut().zip(start.v).zip(&end.v).for_each(|((mean, v), v1)| *mean = v + share * (v1 - v));
     stops.finish(compiled, solver, start, &end.v, h);
     end.a.iter_mut().zip(&end.change).for_each(|(a, change)| *a = change / h);
     if let Some(loops) = loops {
@@ -385,7 +435,8 @@ fn complete(
     end.integrals.copy_from_slice(start.integrals);
     let pids = compiled.inputs.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
     for (integral, (drive, sample)) in end.integrals.iter_mut().zip(pids) {
-        *integral += h * (sample.signal.value - end.xi[drive.v]);
+        let (xi, xi1) = (start.xi[drive.v], end.xi[drive.v]);
+        *integral += h * (sample.signal.value - (xi + equations.share_of_end() * (xi1 - xi)));
     }
     // warm start of the next step; an impact is no acceleration that goes on
     let independent = coordinates.independent.iter().filter(|_| !stops.is_impact);

@@ -2,9 +2,11 @@
 
 use super::convex_solver::SolverError;
 use crate::constraint::loops::LoopFailure;
+use crate::model::Compiled;
 use crate::model::servo::ServoState;
 use crate::signal::Piece;
 use bristle_friction::{Mode, State as BristleState};
+use bristle_multibody::advance;
 
 /// Why a step failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,8 @@ pub(crate) struct Start<'a> {
     pub q_ref: &'a [f64],
     pub q: &'a [f64],
     pub xi: &'a [f64],
+    /// Mean positions q̄ of the step: see [`middle`].
+    pub middle: &'a [f64],
     pub v: &'a [f64],
     /// States and mode of each contact.
     pub bristles: &'a [BristleState],
@@ -67,10 +71,45 @@ pub(crate) struct Start<'a> {
 /// Where the signals of a step are sampled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SignalTime {
+    /// The end of the step, for loads and prescribed motions.
     pub t: f64,
     pub piece: Piece,
+    /// Its middle, for drives.
+    pub middle: (f64, Piece),
     /// Whether this is the first, very short step: it takes accelerations of prescribed motions from their signals.
     pub is_first: bool,
+}
+
+impl SignalTime {
+    /// Of a step of length `h` that ends at `t`.
+    pub fn of_step(t: f64, h: f64) -> Self {
+        let middle = t - 0.5 * h;
+        // the sum of the steps differs from the time of a corner by rounding
+        Self { t, piece: Piece::Before(t - 1e-6 * h), middle: (middle, Piece::Before(middle)), is_first: false }
+    }
+
+    /// Of the first, very short step.
+    pub fn first(t: f64) -> Self {
+        let piece = Piece::After(t);
+        Self { t, piece, middle: (t, piece), is_first: true }
+    }
+}
+
+/// Mean positions q̄ of a step of length `h` as predicted, q₀ ⊕ (½ h v₀ + ¼ h² a), into `out`; `a` holds the
+/// accelerations of the step before and receives the displacement. q₀ for machines with closed loops.
+pub(super) fn middle(
+    compiled: &Compiled,
+    start: Start<'_>,
+    h: f64,
+    a: &mut [f64],
+    out: &mut [f64],
+) -> Result<(), StepError> {
+    if !compiled.model.coupled.closures.is_empty() {
+        out.copy_from_slice(start.q);
+        return Ok(());
+    }
+    a.iter_mut().zip(start.v).for_each(|(a, v)| *a = 0.5 * h * (v + 0.5 * h * *a));
+    Ok(advance(&compiled.model.tree, start.q, a, out)?)
 }
 
 /// State and results at the end of a step.
@@ -79,6 +118,8 @@ pub(crate) struct End {
     /// Velocities v₁, v₁ − v₀, accelerations.
     pub v: Vec<f64>,
     pub(super) change: Vec<f64>,
+    /// The mean velocities v̄: forces do their work at them.
+    pub(super) mean: Vec<f64>,
     pub a: Vec<f64>,
     /// Friction, load and mode of each contact.
     pub friction: Vec<f64>,

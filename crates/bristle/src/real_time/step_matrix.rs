@@ -165,6 +165,17 @@ impl StepMatrix {
         Ok(())
     }
 
+    /// M_kk of all velocities into `out`, before anything is added to A.
+    pub fn inertias(&mut self, compiled: &Compiled, out: &mut [f64]) -> Result<(), Error> {
+        match self {
+            Self::Dense(matrix) => {
+                out.iter_mut().enumerate().for_each(|(k, out)| *out = matrix.A[(k, k)]);
+                Ok(())
+            }
+            Self::Tree(matrix) => matrix.operator.diagonal(&compiled.model.tree, &matrix.armature, out),
+        }
+    }
+
     /// A_kk += `x`.
     pub fn add(&mut self, k: usize, x: f64) {
         match self {

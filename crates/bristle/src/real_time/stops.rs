@@ -10,8 +10,17 @@
 //!
 //! Both are set-valued monotone laws, and the problem of the step stays convex. The step is solved with (1) first.
 //! Stops that push then, or that are reached to rounding, get (2), and the step is solved again, until no more are
-//! hit: stops that are hit in one step are hit at one instant, as in the event-driven form. A joint that rebounds
-//! turns up to h |v| before its stop.
+//! hit: stops that are hit in one step are hit at one instant, as in the event-driven form.
+//!
+//! **Positions.** A step without an impact has q₁ = q₀ + ½ h (v₀ + v₁), which stays in the range because both v₀ and v₁
+//! do. With an impact at t_c, g = t_c |v₀|, velocities are those of its start before and those of its end after it,
+//!
+//! ```text
+//! q₁ = q₀ + t_c v₀ + (h − t_c) v₁                                                                                (4)
+//! ```
+//!
+//! for all joints, with the earliest t_c where there are several; without a rebound t_c = 0, so that (1) is exact.
+//!
 //!
 //! **Rest.** A rebound that the acceleration of the last step without impacts reverses within a step is none: (1)
 //! stays, the joint lands on its bound exactly, and the stop is *closed*: from the next step on g = 0 and (1) alone
@@ -232,6 +241,27 @@ impl StepStops {
             }
         }
         is_any
+    }
+
+    /// The part of v₁ in the velocities that move positions, if a joint comes to its stop in this step, or would with
+    /// its velocity at the start: see (4).
+    pub fn share_of_end(&self, compiled: &Compiled, solver: &ConvexSolver, start: Start<'_>, h: f64) -> Option<f64> {
+        let mut share = None;
+        for &c in &self.of {
+            let Some(stops) = compiled.inputs.contacts[c].stops else { continue };
+            let v0 = compiled.inputs.contacts[c].rate(start.v);
+            for end in stops.ends() {
+                let (approach, gap) = (-end.inward() * v0, self.gaps[c][end as usize]);
+                let acts = solver.states[c].on_stop == Some(end);
+                if acts && self.rebounds[c] == Some(end) {
+                    let after = (1.0 - gap / (h * approach)).max(0.0);
+                    share = Some(share.unwrap_or(0.0_f64).max(after));
+                } else if h * approach > gap || acts && (v0 != 0.0 || self.bounds[c][end as usize] != 0.0) {
+                    return Some(1.0);
+                }
+            }
+        }
+        share
     }
 
     /// Whether the stop of contact c holds its joint at velocity 0.

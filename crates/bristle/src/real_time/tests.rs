@@ -53,6 +53,9 @@ fn machine() -> (Compiled, Snapshot) {
     (compiled, state)
 }
 
+/// Length of the steps, s.
+const H: f64 = 1e-3;
+
 /// The state of a machine that the step functions work on.
 struct Run {
     compiled: Compiled,
@@ -64,7 +67,7 @@ struct Run {
 
 impl Run {
     fn new(compiled: Compiled, state: &Snapshot, form: MatrixForm) -> Self {
-        let mut rt = RealTime::with_form(&compiled, 1e-3, ReducedCoordinates::new(&compiled), form);
+        let mut rt = RealTime::with_form(&compiled, H, ReducedCoordinates::new(&compiled), form);
         // joints of one degree: chart coordinates are positions
         rt.end.xi.copy_from_slice(&state.mechanics.q);
         rt.end.v.copy_from_slice(&state.mechanics.v);
@@ -81,10 +84,12 @@ impl Run {
         let End { xi, v, bristles, modes, load, integrals, .. } = rt.end.clone();
         let servos = vec![crate::model::servo::ServoState::default(); compiled.inputs.drives.len()];
         q.copy_from_slice(&xi);
+        let middle: Vec<f64> = xi.iter().zip(&v).map(|(xi, v)| xi + 0.5 * H * v).collect();
         let start = Start {
             q_ref,
             q,
             xi: &xi,
+            middle: &middle,
             v: &v,
             bristles: &bristles,
             modes: &modes,
@@ -96,8 +101,8 @@ impl Run {
     }
 }
 
-/// A by composite rigid bodies; the machine has one spring and no dampers.
-fn matrix(compiled: &Compiled, work: &mut Work, q: &[f64], h: f64) -> nalgebra::DMatrix<f64> {
+/// A by composite rigid bodies; the machine has one spring, with its weight, and no dampers.
+fn matrix(compiled: &Compiled, work: &mut Work, q: &[f64], h: f64, beta: f64) -> nalgebra::DMatrix<f64> {
     let n = compiled.model.tree.n_v;
     let mut A = nalgebra::DMatrix::zeros(n, n);
     bristle_multibody::crba(&compiled.model.tree, work, q, &mut A).unwrap();
@@ -106,7 +111,7 @@ fn matrix(compiled: &Compiled, work: &mut Work, q: &[f64], h: f64) -> nalgebra::
             && compiled.inputs.dampers.is_empty()
             && compiled.model.coupled.springs.is_empty()
     );
-    compiled.inputs.springs.iter().for_each(|s| A[(s.v, s.v)] += h * h * s.stiffness);
+    compiled.inputs.springs.iter().for_each(|s| A[(s.v, s.v)] += h * h * beta * s.stiffness);
     A
 }
 
@@ -126,15 +131,15 @@ fn check_momentum_and_limits(form: MatrixForm) {
         // the first call leaves the state as it is
         (rt.end.xi, rt.end.v, rt.end.bristles) = (end.xi, end.v, end.bristles);
     });
-    let (h, mut n_stuck) = (1e-3, 0);
+    let (h, mut n_stuck) = (H, 0);
     for k in 0..1000 {
         let t1 = f64::from(k + 1) * h;
-        let at = SignalTime { t: t1, piece: Piece::Before(t1 - 1e-6 * h), is_first: false };
+        let at = SignalTime::of_step(t1, h);
         run.call(|rt, compiled, work, start| {
             solve(rt, compiled, work, start, h, at).unwrap();
             let n = start.v.len();
             let RealTime { equations, coordinates, contacts, solver, end, .. } = &*rt;
-            let A = matrix(compiled, work, start.q, h);
+            let A = matrix(compiled, work, start.middle, h, equations.springs[0].beta);
             let mut residual: Vec<f64> = (0..n)
                 .map(|i| (0..n).map(|j| A[(i, j)] * (end.v[j] - start.v[j])).sum::<f64>() - h * equations.r[i])
                 .collect();

@@ -328,7 +328,14 @@ mod tests {
         let joints = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
         let friction: bristle_friction::Law = Coulomb { coulomb: 0.3, stiction: 0.4, viscous: 0.0 }.into();
         scene.couplings = vec![
-            Coupling::Gear { name: "stage".into(), joints: joints("j0", "j1"), ratio: 3.0, offset: 0.2 },
+            Coupling::Gear {
+                name: "stage".into(),
+                joints: joints("j0", "j1"),
+                ratio: 3.0,
+                offset: 0.2,
+                efficiency: [1.0; 2],
+                friction: [0.0; 2],
+            },
             Coupling::Linear {
                 name: "rope".into(),
                 terms: vec![("j3".into(), 1.0), ("j4".into(), -0.5), ("j1".into(), 2.0)],
@@ -402,7 +409,14 @@ mod tests {
             scene.joints.push(Joint::new(name, "world", format!("{name} body"), axis));
         }
         let joints = ["m".to_owned(), "w".to_owned()];
-        scene.couplings.push(Coupling::Gear { name: "stage".into(), joints, ratio: 20.0, offset: 0.0 });
+        scene.couplings.push(Coupling::Gear {
+            name: "stage".into(),
+            joints,
+            ratio: 20.0,
+            offset: 0.0,
+            efficiency: [1.0; 2],
+            friction: [0.0; 2],
+        });
         let mut mechanics = Mechanics::new(&scene, false).unwrap();
         let whole = mechanics.reduced_mass_matrix(&[0.0; 2]).unwrap();
         assert!((whole[(0, 0)] - (0.3 + 400.0 * 0.001)).abs() < 1e-14 && whole.len() == 1);

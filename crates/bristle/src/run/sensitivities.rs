@@ -38,6 +38,9 @@ use crate::stop;
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
 
+/// Rounding of a sample instant k T against the time of a row, relative: the row is taken after the sample.
+const SAME_INSTANT: f64 = 1e-12;
+
 /// Relative half-width of the differences of twins: both errors, of truncation and of rounding, are about 1e-10.
 const WIDTH: f64 = 1e-5;
 
@@ -123,8 +126,20 @@ impl Scene {
         Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
-    /// The same for some channels at given times, s, in increasing order.
+    /// The same for some channels at given times, s, in increasing order; later ones than `duration` extend the run.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
+        let mut last = 0.0;
+        for &t in times {
+            if !(last..f64::INFINITY).contains(&t) {
+                return Err(Error::number(
+                    "sensitivities",
+                    "a time",
+                    t,
+                    "finite, not negative, and in increasing order",
+                ));
+            }
+            last = t;
+        }
         let scene = self.with_origin()?;
         let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
         let request = Request { channels: names, times, has_rates: false, is_stopped: &stop::is_asked };
@@ -236,6 +251,7 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         n_parameters: pairs.len(),
         has_rates: request.has_rates,
         is_stopped: request.is_stopped,
+        t: t_start,
         values: Vec::with_capacity(times.len()),
         derivatives: Vec::with_capacity(times.len()),
         error: None,
@@ -245,6 +261,14 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         return Err(error);
     }
     result?;
+    // the last row, if it waits for an instant that rounding has put behind the end
+    let (t, y) = (run.driver.t(), run.driver.y().to_vec());
+    while sink.values.len() < times.len() && sink.error.is_none() {
+        sink.take(&mut run.system, t, &y);
+    }
+    if let Some(error) = sink.error {
+        return Err(error);
+    }
     Ok(sink.table(request, t_start))
 }
 
@@ -368,6 +392,8 @@ struct Follower<'a> {
     n_parameters: usize,
     has_rates: bool,
     is_stopped: &'a dyn Fn() -> bool,
+    /// End of the last step, s.
+    t: f64,
     values: Vec<Vec<f64>>,
     derivatives: Vec<Vec<Vec<f64>>>,
     error: Option<Error>,
@@ -387,6 +413,15 @@ impl Follower<'_> {
             }
         };
         self.error.get_or_insert(error);
+    }
+
+    /// A row, or the error of it.
+    fn take(&mut self, system: &mut Machine, t: f64, y: &[f64]) {
+        match self.record(system, t, y) {
+            Ok(()) => {}
+            Err(Trouble::Error(error)) => self.error = Some(error),
+            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+        }
     }
 
     fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), Trouble> {
@@ -435,17 +470,15 @@ impl Sink<Machine> for Follower<'_> {
     }
 
     fn sample(&mut self, system: &mut Machine, t: f64, y: &[f64], _quad: &[f64]) {
-        if self.error.is_some() {
-            return;
-        }
-        match self.record(system, t, y) {
-            Ok(()) => {}
-            Err(Trouble::Error(error)) => self.error = Some(error),
-            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+        // a controller logs what it puts out at the instant, not what it put out until then
+        let is_instant = |event: f64| event - t <= SAME_INSTANT * t.abs();
+        if self.error.is_none() && !system.next_time_event(self.t).is_some_and(is_instant) {
+            self.take(system, t, y);
         }
     }
 
     fn step(&mut self, _system: &mut Machine, t: f64, y: &[f64], _quad: &[f64]) {
+        self.t = t;
         if let Some(tangents) = &mut self.tangents {
             tangents.finish_step(t, y);
         }
@@ -476,6 +509,9 @@ impl Sink<Machine> for Follower<'_> {
             && let Err(refusal) = tangents.after_event(system, t, y)
         {
             self.refuse(t, refusal);
+        }
+        while self.error.is_none() && self.next_sample() <= t + SAME_INSTANT * t.abs() {
+            self.take(system, t, y);
         }
     }
 

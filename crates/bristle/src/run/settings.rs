@@ -80,6 +80,9 @@ impl Solver {
                 compiled
                     .refuse_loops("`RealTime` with free joints", "use `Dopri5`, or joints in place of the free one")?;
             }
+            if compiled.inputs.contacts.iter().any(|contact| contact.b.is_some() && contact.is_event_driven()) {
+                compiled.refuse_loops("`RealTime` with dry clutches", "use `Dopri5`, or `LuGre` in the clutches")?;
+            }
         }
         if self.constraints != scene::Constraints::Reduced {
             refuse_constrained(&compiled, self)?;

@@ -3,7 +3,7 @@
 use bristle_friction::Law;
 use serde::{Deserialize, Serialize};
 
-use super::{Bristle, Drive, Joint, Kind, Load, Placement, Spring, is_default, is_zero};
+use super::{Bristle, Drive, Joint, Kind, Link, Load, Placement, Spring, is_default, is_zero};
 use crate::world::component::Open;
 
 /// An element between joints. The relative coordinate of a two-joint element is q_a − q_b.
@@ -22,6 +22,12 @@ pub enum Coupling {
         /// Position of the first where the second is at 0.
         #[serde(default)]
         offset: f64,
+        /// Efficiency of the mesh while the first drives the second, and while the second drives the first.
+        #[serde(default = "lossless", skip_serializing_if = "is_lossless")]
+        efficiency: [f64; 2],
+        /// Friction in the bearings of the first and of the second shaft, N·m, each at its own shaft.
+        #[serde(default, skip_serializing_if = "is_default")]
+        friction: [f64; 2],
     },
     /// ω_sun + ratio·ω_ring = (1 + ratio)·ω_carrier
     Planetary {
@@ -163,6 +169,14 @@ fn hundred() -> f64 {
     100.0
 }
 
+fn lossless() -> [f64; 2] {
+    [1.0; 2]
+}
+
+fn is_lossless(efficiency: &[f64; 2]) -> bool {
+    *efficiency == lossless()
+}
+
 impl Coupling {
     /// Whether it is a constraint on the position of a joint.
     pub(crate) fn constrains(&self, joint: &str) -> bool {
@@ -219,6 +233,31 @@ impl Coupling {
         joint.load.clone_from(load);
         joint.drive.clone_from(drive);
         Some(joint)
+    }
+
+    /// The losses of a gear that has some, as the load of its first joint, whose child is `rotor` and turns about
+    /// `axis`:
+    ///
+    /// ```text
+    /// τ_2 = −ratio τ_1 of an ideal gear        loss at the first shaft = c₁ + c₂/|ratio| + μ |τ_1 ∓ c₁|
+    /// μ = 1 − η₁ where the first drives        μ = 1/η₂ − 1 where the second drives
+    /// ```
+    pub(crate) fn mesh(&self, rotor: &Link, axis: [f64; 3]) -> Option<Load> {
+        let Self::Gear { ratio, efficiency, friction, .. } = self else { return None };
+        if is_lossless(efficiency) && *friction == [0.0; 2] {
+            return None;
+        }
+        let (square, inertia) = (axis.iter().map(|x| x * x).sum::<f64>(), rotor.inertia.matrix());
+        let moment = axis.iter().zip(inertia).map(|(x, row)| x * row.iter().zip(axis).map(|(i, y)| i * y).sum::<f64>());
+        Some(Load::Transmitted {
+            preload: friction[1] / ratio.abs(),
+            driving: 1.0 - efficiency[0],
+            back_driving: 1.0 / efficiency[1] - 1.0,
+            driving_squared: 0.0,
+            back_driving_squared: 0.0,
+            motor_friction: friction[0],
+            rotor: moment.sum::<f64>() / square,
+        })
     }
 
     /// Bristles of a clutch or brake that is open.

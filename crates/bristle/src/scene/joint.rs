@@ -339,9 +339,9 @@ pub enum Load {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
     },
-    /// The effort that passes through a reducer, τ_t = drive effort − armature · q̈, at the side of the joint:
-    /// N = preload + μ |τ_t| + ν τ_t², with its own μ and ν for driving (τ_t q̇ > 0) and for back-driving. N is an
-    /// effort: the levels of the law are multiples of it.
+    /// The effort that passes through a reducer, τ_t = drive effort − (armature + rotor) q̈ less the motor's own
+    /// friction, at the side of the joint: N = preload + motor_friction + μ |τ_t| + ν τ_t², with its own μ and ν for
+    /// driving (τ_t q̇ > 0) and for back-driving. N is an effort: the levels of the law are multiples of it.
     Transmitted {
         /// N without a transmitted effort, N·m or N.
         #[serde(default)]
@@ -358,6 +358,12 @@ pub enum Load {
         /// ν while the joint drives the motor, 1/(N·m) or 1/N.
         #[serde(default, skip_serializing_if = "is_zero")]
         back_driving_squared: f64,
+        /// Friction of the motor before its effort is transmitted, N·m or N.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        motor_friction: f64,
+        /// Inertia of links of the joint that belong to the motor, besides its armature, kg·m² or kg.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        rotor: f64,
     },
     /// A normal force that follows a signal: brakes and clutches. N = max · clamp(signal, 0, 1) · geometry.
     Signal {

@@ -1,6 +1,7 @@
 //! Errors of meaning, which the types do not exclude: values out of range, dangling names, joints that make no tree.
 
 mod couplings;
+mod gears;
 mod joint;
 mod limits;
 mod link;

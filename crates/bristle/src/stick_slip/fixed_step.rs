@@ -67,9 +67,8 @@ impl Machine {
         self.dynamics.state.piece = Piece::After(t);
         self.dynamics.update_servos(t);
         let t1 = t + h;
-        // the sum of the steps differs from the time of a corner by rounding
-        self.dynamics.state.piece = Piece::Before(t1 - 1e-6 * h);
-        let at = SignalTime { t: t1, piece: self.dynamics.state.piece, is_first: false };
+        let at = SignalTime::of_step(t1, h);
+        self.dynamics.state.piece = at.piece;
         let stepped = self.begin_loop_step().and_then(|()| {
             self.call_real_time(t1, |rt, compiled, work, start| real_time::step(rt, compiled, work, start, at, h, quad))
         });
@@ -133,7 +132,18 @@ impl Machine {
             ..
         } = self;
         let Some(rt) = real_time else { return Ok(()) };
-        let start = Start { q_ref, q, xi, v, bristles: state, modes: mode, loads: load, integrals: integral, servos };
+        let start = Start {
+            q_ref,
+            q,
+            xi,
+            middle: q,
+            v,
+            bristles: state,
+            modes: mode,
+            loads: load,
+            integrals: integral,
+            servos,
+        };
         if let Some(step) = &mut rt.loops {
             std::mem::swap(loops, &mut step.loops);
             std::mem::swap(chart, &mut step.chart);
@@ -174,7 +184,8 @@ impl Machine {
             ..
         } = self;
         let Some(rt) = real_time else { return };
-        let start = Start { q_ref, q: xi, xi, v, bristles, modes: mode, loads: load, integrals: integral, servos };
+        let start =
+            Start { q_ref, q: xi, xi, middle: xi, v, bristles, modes: mode, loads: load, integrals: integral, servos };
         pack.load(lane, compiled, rt, start, a);
     }
 
@@ -182,7 +193,7 @@ impl Machine {
     pub(crate) fn take_lane<S: Scalar>(&mut self, pack: &PackStep<S>, lane: usize, t: f64, h: f64, y: &mut [f64]) {
         let Some(rt) = &mut self.real_time else { return };
         rt.take_lane(pack, lane);
-        self.dynamics.state.piece = Piece::Before(t - 1e-6 * h);
+        self.dynamics.state.piece = SignalTime::of_step(t, h).piece;
         let (n_rounds, max_rounds) = pack.rounds(lane);
         let counters = &mut self.dynamics.diagnostics.counters;
         counters.n_rounds += n_rounds;

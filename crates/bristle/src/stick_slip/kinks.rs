@@ -164,7 +164,9 @@ impl Machine {
     fn along(&self, c: usize, part: usize) -> f64 {
         let contact = &self.dynamics.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing else { return 0.0 };
-        let (kink, [x, y]) = (&self.dynamics.state.load_kinks[c], bearing.parts(&self.dynamics.point.force[c])[part]);
+        let side = self.dynamics.state.mode[c].direction();
+        let [x, y] = bearing.parts(&self.dynamics.point.force[c], side)[part];
+        let kink = &self.dynamics.state.load_kinks[c];
         let [u_x, u_y] = kink.way[part];
         let plain = u_x * x + u_y * y;
         if u_y == 0.0 && y == 0.0 || !self.dynamics.compiled.model.tree.turns(contact.v) || self.is_axial(c) {
@@ -274,9 +276,10 @@ impl Machine {
         let contact = &self.dynamics.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing else { return };
         let noise = self.load_noise(c, self.dynamics.state.load_kinks[c].h);
+        let side = self.dynamics.state.mode[c].direction();
         let kink = &mut self.dynamics.state.load_kinks[c];
         (kink.parts, kink.at, kink.noise) =
-            (bearing.parts(&self.dynamics.point.force[c]), self.dynamics.point.xi[contact.v], noise);
+            (bearing.parts(&self.dynamics.point.force[c], side), self.dynamics.point.xi[contact.v], noise);
     }
 
     /// Sets the directions of the loads recorded last.

@@ -75,15 +75,10 @@ impl Machine {
                 if !dynamics.sticks(c) {
                     continue;
                 }
-                let contact = &dynamics.compiled.inputs.contacts[c];
-                let (v, point) = (contact.v, &mut dynamics.point);
-                // a clutch keeps the difference of its positions
-                let (kept, is_apart) = match contact.b {
-                    None => (at_rest[v], point.v[v] != 0.0),
-                    Some(b) => (point.xi[b] + (at_rest[v] - at_rest[b]), point.v[v] != point.v[b]),
-                };
-                has_moved |= is_apart || point.xi[v] != kept;
-                point.xi[v] = kept;
+                let v = dynamics.compiled.inputs.contacts[c].v;
+                let point = &mut dynamics.point;
+                has_moved |= point.v[v] != 0.0 || point.xi[v] != at_rest[v];
+                point.xi[v] = at_rest[v];
             }
             if has_moved && dynamics.loops.failure.is_none() {
                 // a joint that has just come to rest, or that others hold

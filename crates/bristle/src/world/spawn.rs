@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
 use crate::world::builder::{Describe, JointBuilder};
 use crate::world::component::{BristleState, Coupling, Damping, Friction, Name, Offset, Spring};
+use bristle_friction::{Coulomb, Law};
 use bristle_multibody::spatial::Symmetric3;
 use bristle_multibody::{JointKind, LinkInertia, ModelError, Placement};
 use hecs::{Entity, World};
@@ -40,6 +41,7 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
         if let scene::Coupling::LoopJoint { name, .. } = coupling {
             joints.insert(name, spawn_loop_joint(coupling, &links, world)?);
         }
+        add_losses(scene, coupling, &joints, world);
     }
     for coupling in scene.couplings.iter().filter(|coupling| !is_loop(coupling)) {
         spawn_coupling(coupling, &joints, world)?;
@@ -105,6 +107,20 @@ fn spawn_coupling(coupling: &scene::Coupling, joints: &HashMap<&String, Entity>,
         let _ = world.insert(entity, (Friction(law.clone()), load.clone(), coupling.open()));
     }
     Ok(())
+}
+
+/// The losses of a gear as friction of its first joint, which has none of its own.
+fn add_losses(scene: &Scene, coupling: &scene::Coupling, joints: &HashMap<&String, Entity>, world: &mut World) {
+    let scene::Coupling::Gear { joints: [first, _], .. } = coupling else { return };
+    let Some(joint) = scene.joints.iter().find(|joint| joint.name == *first) else { return };
+    let link = scene.links.iter().find(|link| link.name == joint.child);
+    if let (Some(link), scene::Kind::Revolute { axis }, Some(&entity)) = (link, &joint.kind, joints.get(first))
+        && let Some(load) = coupling.mesh(link, *axis)
+    {
+        // the entity exists since the joints were spawned
+        let _ =
+            world.insert(entity, (Friction(Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })), load));
+    }
 }
 
 /// Adds the components of a joint besides links and placement.

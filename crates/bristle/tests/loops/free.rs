@@ -66,7 +66,9 @@ fn a_free_link_on_a_ball_keeps_its_angular_momentum_about_the_vertical() {
     let inertia = inertia + 1.3 * (nalgebra::Matrix3::identity() * center.norm_squared() - center * center.transpose());
     let vertical = |k: usize| {
         let turn = nalgebra::UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w[k], x[k], y[k], z[k]));
-        (turn * (inertia * nalgebra::Vector3::new(omega[0][k], omega[1][k], omega[2][k]))).y
+        let spin: nalgebra::Vector3<f64> =
+            turn * (inertia * nalgebra::Vector3::new(omega[0][k], omega[1][k], omega[2][k]));
+        spin.y
     };
     let first = vertical(0);
     assert!(first.abs() > 0.1);

@@ -61,6 +61,8 @@ fn every_element_is_understood_or_named() {
         joints: joints.map(Into::into),
         ratio,
         offset,
+        efficiency: [1.0; 2],
+        friction: [0.0; 2],
     };
     assert_eq!(
         scene.couplings,

@@ -90,7 +90,7 @@ fn logs_that_cannot_be_meant_are_refused() {
     let csv = "axis.csv";
     for (k, (from, to, said)) in [
         ("force_N", "force\u{1b}[31m_N", "a name cannot hold control characters"),
-        ("reference_m", "position_m", "two columns have the name `position_m`"),
+        ("force_N", "position_m", "two columns have the name `position_m`"),
         ("0.856", "1e200", "values of `force_N` are too large"),
         ("0.856", "nan", "`nan` is no finite number"),
         ("0.01,", "-1e308,", "goes back or stands still"),
@@ -146,7 +146,14 @@ fn files_that_are_read_stay_as_they_are() {
         &["run", "s.ron", "--out", "o.csv"][..],
         &["run", "s.ron", "--out", "sub/../o.csv"],
         &["run", "s.ron", "--out", "p.csv", "--events", "o.csv"],
-        &["run", "s.ron", "--set", "joints.j.drive.0.0.file=\"sub/../o.csv\"", "--out", "o.csv"],
+        &[
+            "run",
+            "s.ron",
+            "--set",
+            "joints.j.drive=Effort(Log(file: \"sub/../o.csv\", column: \"x\"))",
+            "--out",
+            "o.csv",
+        ],
         &["sweep", "s.ron", "--set", "links.a.mass=1:2:2", "--out", "o.csv"],
     ] {
         refused(arguments);

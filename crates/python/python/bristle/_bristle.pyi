@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, SupportsFloat, SupportsIndex, final
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -172,7 +172,7 @@ class Fit:
     def load(cls, path: _Path, *, set: dict[str, Any] | None = None) -> Fit: ...
     def log(
         self,
-        table: _Path | Mapping[str, _Numbers],
+        table: _Path | Mapping[str, _Numbers] | Any,
         *,
         compare: dict[str, str],
         time: str | None = None,
@@ -182,7 +182,7 @@ class Fit:
         noise: dict[str, float] | None = None,
         band: dict[str, float] | None = None,
         skip: float = 0.0,
-        initial: str = "Measured",
+        initial: Literal["Measured", "Estimated", "Scene"] = "Measured",
         hold_out: bool = False,
     ) -> None: ...
     def free(
@@ -195,7 +195,7 @@ class Fit:
         *,
         starts: int | None = None,
         seed: int | None = None,
-        method: str | None = None,
+        method: Literal["OutputError", "InverseDynamics"] | None = None,
         band: float = 20.0,
         progress: Callable[[int, int, int, float], object] | None = None,
     ) -> Fitted: ...
@@ -249,7 +249,7 @@ class Fitted:
     def errors(self) -> list[Errors]: ...
     @property
     def hold_out_errors(self) -> list[Errors]: ...
-    def evaluate(self, table: _Path | Mapping[str, _Numbers], *, like: int = 0) -> list[Errors]: ...
+    def evaluate(self, table: _Path | Mapping[str, _Numbers] | Any, *, like: int = 0) -> list[Errors]: ...
     @property
     def warnings(self) -> list[str]: ...
     @property

@@ -63,18 +63,20 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
     `machine` is a simulation, a scene or the file of one; `dt` is the control period, s; `reward` is a function of
     arrays.
 
-    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` bounds it: one number, or one
-      per joint. `joints` are all revolute and prismatic ones if left out, or for targets those with a drive.
+    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` (1.0 if left out) bounds it,
+      one number or one per joint: actions beyond it are clipped, as the bounds of `action_space` say. `joints` are all revolute and prismatic ones if left out, or for targets those with a drive.
     - `observe`: positions beside velocities if left out.
     - `ends`: never if left out. An episode is cut off after `max_steps`.
-    - `noise`: positions and velocities of the scene plus uniform noise of this half width begin an episode; `start`
-      says it in full. Couplings allow `start` only.
+    - `noise`: positions and velocities of the scene plus uniform noise of this half width begin an episode;
+      `start(generator, q, v)` gives the states in which m episodes begin from those of the scene, `(m, …)`. Couplings allow `start` only.
     - `randomize`: friction parameters drawn anew for every episode.
     - `autoreset_mode`: as in Gymnasium, `NEXT_STEP`, `SAME_STEP` or `DISABLED` (then `reset(options={"reset_mask":
       …})`).
 
     A copy whose simulation fails ends its episode with reward 0 and `infos["error"]`. All randomness follows from the
-    seed of `reset`, whatever the number of threads. Episodes do not depend on those beside them, to the last bit.
+    seed of `reset`, whatever the number of threads. Each copy draws `noise` and ranges of `randomize` from a generator
+    of its own, so that its episodes do not depend on those beside it, to the last bit; functions (`start`, `randomize`)
+    share one.
     """
 
     metadata: dict[str, Any]
@@ -150,6 +152,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._over = np.zeros(num_envs, dtype=np.bool_)
+        self._streams: list[np.random.Generator] = []
         if randomize is not None and not callable(randomize):
             self._check(randomize)
 
@@ -162,6 +165,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
             given = f"{mask.dtype} and shape {mask.shape}"
             raise RefusedError(f"`reset_mask` has dtype {given}; bool and shape ({self.num_envs},) are wanted")
+        if seed is not None:
+            self._streams = []
         self._begin(mask)
         return self._observation(), {}
 
@@ -222,12 +227,17 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
             given = self._start(self.np_random, q, v)
             self.batch.set_state(given[0], given[1], mask)
         elif self._noise > 0.0:
-            width = self._noise
-            q = q + self.np_random.uniform(-width, width, q.shape)
-            v = v + self.np_random.uniform(-width, width, v.shape)
-            self.batch.set_state(q, v, mask)
+            n_q = q.shape[1]
+            noise = self._uniform(mask, -self._noise, self._noise, n_q + v.shape[1])
+            self.batch.set_state(q + noise[:, :n_q], v + noise[:, n_q:], mask)
         self._draw(mask, m)
         self._steps[mask], self._over[mask] = 0, False
+
+    def _uniform(self, mask: Flags, low: float, high: float, k: int) -> Floats:
+        """k numbers for each copy, from its own generator."""
+        if not self._streams:
+            self._streams = self.np_random.spawn(self.num_envs)
+        return np.array([self._streams[copy].uniform(low, high, k) for copy in np.flatnonzero(mask)])
 
     def _check(self, randomize: Mapping[str, tuple[float, float]]) -> None:
         """Refuses ranges that no law would take, before any episode."""
@@ -255,7 +265,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         if callable(self._randomize):
             drawn = dict(self._randomize(self.np_random, m))
         else:
-            drawn = {name: self.np_random.uniform(low, high, m) for name, (low, high) in self._randomize.items()}
+            drawn = {name: self._uniform(mask, low, high, 1)[:, 0] for name, (low, high) in self._randomize.items()}
         of: dict[str, dict[str, Any]] = {}
         for name, values in drawn.items():
             contact, _, parameter = name.rpartition(".")
@@ -296,6 +306,8 @@ class Env(gymnasium.Env[Floats, Floats]):
         super().reset(seed=seed)
         # one generator: the wrappers of Gymnasium look at that of the environment
         self.vector._np_random = self.np_random
+        if seed is not None:
+            self.vector._streams = []
         observation, info = self.vector.reset()
         return observation[0], info
 

@@ -112,6 +112,23 @@ fn distribution_is_the_least_cost() {
 }
 
 #[test]
+fn contact_at_its_limit_on_the_way_returns_from_it() {
+    // a search among 200,000 groups found the limits: on its way the first contact meets its limit of 0.677
+    let limits = [[0.677, 0.799], [1.267, 2.923], [6.252, 3.761], [0.34, 0.682], [0.134, 5.479]];
+    let rows: [&[f64]; 3] = [&[0.621, -0.6, 0.8], &[0.179, 1.0, 0.2], &[4.236, 0.3, -2.0]];
+    let mut group = group(&limits, &rows);
+    assert!(group.largest_margin() > 0.1);
+    group.distribute();
+    let f = &group.value[1..];
+    assert!(f.iter().zip(&limits).all(|(f, [up, down])| -0.99 * down < *f && *f < 0.99 * up), "{f:?}");
+    // inside all limits the least sum has vanishing slopes in both nonbasic efforts
+    let share = |c: usize| f[c] / limits[c][usize::from(f[c] < 0.0)];
+    for j in 0..2 {
+        assert_near(share(3 + j) + (0..3).map(|c| share(c) * rows[c][1 + j]).sum::<f64>(), 0.0);
+    }
+}
+
+#[test]
 fn zero_load_gives_zero_efforts() {
     let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[0.0, -1.0]]);
     assert_near(group.largest_margin(), 1.0);

@@ -16,7 +16,7 @@ impl<S: Scalar> PackStep<S> {
         self.finish_contacts();
         let h_lanes = S::splat(h);
         let mut sum = zero;
-        for (q, v1) in self.q.iter().zip(&self.x) {
+        for (q, v1) in self.middle.iter().zip(&self.x) {
             sum += (*q + h_lanes * *v1) * zero;
         }
         for (c, contact) in self.contacts.iter().enumerate() {
@@ -51,34 +51,57 @@ impl<S: Scalar> PackStep<S> {
 
     /// Adds work, heat and work of changing loads: see `ledger` of a single machine.
     fn add_energies(&mut self, done: S::Mask, h: f64) {
-        let Self { contacts, frictions, drives, samples, integrals, effort, offset, q, x: v1, quad, .. } = self;
-        let h_lanes = S::splat(h);
+        let Self {
+            contacts,
+            frictions,
+            drives,
+            samples,
+            weights,
+            integrals,
+            effort,
+            offset,
+            q,
+            v,
+            x: v1,
+            mean,
+            quad,
+            ..
+        } = self;
+        let (h_lanes, half) = (S::splat(h), S::splat(0.5));
+        // v̄
+        mean.iter_mut().zip(&*v).zip(&*v1).for_each(|((mean, v), v1)| *mean = *v + half * (*v1 - *v));
         let mut work = S::ZERO;
-        for ((effort, offset), v1) in effort.iter().zip(&*offset).zip(&*v1) {
-            work = (*effort + *offset).times_add(*v1, work);
+        for ((effort, offset), mean) in effort.iter().zip(&*offset).zip(&*mean) {
+            work = (*effort + *offset).times_add(*mean, work);
         }
         let mut n_integrals = 0;
         for (k, sample) in samples.iter().enumerate() {
             let (at_v, has_integral) = (drives[0][k].v, drives[0][k].has_integral());
             work += S::from_lanes(|lane| {
-                let (v, value) = (v1[at_v].lane(lane), sample.lane(lane));
-                let q = q[at_v].lane(lane) + h * v;
-                let integral = if has_integral { integrals[n_integrals].lane(lane) + h * (value - q) } else { 0.0 };
+                let (v0, v1, value) = (v[at_v].lane(lane), v1[at_v].lane(lane), sample.lane(lane));
+                let of_lane = weights[k].lane(lane);
+                let q = of_lane.position(q[at_v].lane(lane), h * v0, h * v1);
+                let error = of_lane.eta * h * (value - q);
+                let integral = if has_integral { integrals[n_integrals].lane(lane) + error } else { 0.0 };
                 let signal = crate::signal::Sample { value, ..Default::default() };
-                drives[lane][k].effort(&signal.into(), q, v, integral) * v
+                drives[lane][k].effort(&signal.into(), q, of_lane.velocity(v0, v1), integral) * mean[at_v].lane(lane)
             });
             n_integrals += usize::from(has_integral);
         }
         for (cut, at) in self.cut.iter().zip(self.effort_limits.iter()) {
-            work -= *cut * v1[at.v];
+            work -= *cut * mean[at.v];
         }
         quad[0] += (h_lanes * work).or_else(done, S::ZERO);
         for d in &self.dampers {
-            let v = v1[d.v];
+            let v = mean[d.v];
             quad[d.heat] += (h_lanes * d.damping * v * v).or_else(done, S::ZERO);
         }
         for (c, contact) in contacts.iter_mut().enumerate() {
-            let mut dissipated = contact.lambda * contact.omega;
+            let mut dissipated = contact.lambda * mean[contact.v];
+            if contact.form == Form::Dry {
+                let is_mixed = contact.omega.equals(S::ZERO) | (contact.omega * v[contact.v]).is_below(S::ZERO);
+                dissipated = S::ZERO.or_else(is_mixed, dissipated);
+            }
             if contact.n_states > 0 {
                 let after = contact.state_after(frictions, c, contact.omega);
                 let before = contact.stored_energy(frictions, c, contact.state);
@@ -95,7 +118,8 @@ impl<S: Scalar> PackStep<S> {
 
     /// The state at the end of the step.
     fn commit(&mut self, done: S::Mask, h: f64) {
-        let Self { contacts, frictions, drives, samples, integrals, q, v, a, x: v1, last_acceleration, .. } = self;
+        let Self { contacts, frictions, drives, samples, integrals, middle, q, v, a, x: v1, last_acceleration, .. } =
+            self;
         let (h, zero) = (S::splat(h), S::ZERO);
         // without load the slip of a resting contact is rounding
         let mut max_speed = [zero; 2];
@@ -123,14 +147,16 @@ impl<S: Scalar> PackStep<S> {
         }
         for k in 0..q.len() {
             let rate = (v1[k] - v[k]) / h;
-            q[k] = (q[k] + h * v1[k]).or_else(done, q[k]);
+            let (q0, half) = (q[k], S::splat(0.5));
+            q[k] = (q0 + h * (v[k] + half * (v1[k] - v[k]))).or_else(done, q0);
+            middle[k] = half * (q0 + q[k]);
             a[k] = rate.or_else(done, a[k]);
             last_acceleration[k] = rate.or_else(done, last_acceleration[k]);
             v[k] = v1[k].or_else(done, v[k]);
         }
         let with_integral = drives[0].iter().zip(&*samples).filter(|(drive, _)| drive.has_integral());
         for (integral, (drive, sample)) in integrals.iter_mut().zip(with_integral) {
-            *integral = (*integral + h * (*sample - q[drive.v])).or_else(done, *integral);
+            *integral = (*integral + h * (*sample - middle[drive.v])).or_else(done, *integral);
         }
     }
 }

@@ -15,6 +15,7 @@ mod modes;
 mod verify;
 
 use super::SignalTime;
+use super::weights::Weights;
 use crate::model::coupled::Coupled;
 use crate::model::{Compiled, Contact, DriveAt, EffortLimitAt, Inputs, Model};
 use crate::world::component::{Drive, Load, Open};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 /// A damper or spring on one velocity.
 #[derive(Debug, Clone, Copy)]
-struct Damper<S> {
+struct Damper<S: Scalar> {
     v: usize,
     heat: usize,
     damping: S,
@@ -74,8 +75,13 @@ pub(crate) struct PackStep<S: Scalar> {
     bias: Vec<S>,
     mean: Vec<S>,
     mean_bias: Vec<S>,
-    /// Signals of the drives at the end of the step.
+    /// Mean positions of the step; M_kk there, and whether forces ask for it.
+    middle: Vec<S>,
+    inertia: Vec<S>,
+    has_forces: bool,
+    /// Signals of the drives at the middle of the step, and their weights.
     samples: Vec<S>,
+    weights: Vec<Weights<S>>,
     /// Their efforts at the velocities of its beginning.
     of_drives: Vec<S>,
     x: Vec<S>,
@@ -163,7 +169,11 @@ impl<S: Scalar> PackStep<S> {
             bias: zeros(),
             mean: zeros(),
             mean_bias: zeros(),
+            middle: zeros(),
+            inertia: zeros(),
+            has_forces: !inputs.dampers.is_empty() || !inputs.springs.is_empty() || n_drives > 0,
             samples: vec![S::ZERO; n_drives],
+            weights: vec![Weights::new(S::ZERO, S::ZERO, S::ZERO, S::ZERO); n_drives],
             of_drives: vec![S::ZERO; n_drives],
             x: zeros(),
             solution: zeros(),
@@ -217,25 +227,37 @@ impl<S: Scalar> PackStep<S> {
             r,
             bias,
             drives,
+            middle,
+            last_acceleration,
+            inertia,
             samples,
+            weights,
             of_drives,
             integrals,
             ..
         } = self;
-        let tree = &model.tree;
-        operator.place(tree, q)?;
+        let (tree, h_lanes) = (&model.tree, S::splat(h));
+        let half = S::splat(0.5 * h);
+        let state = q.iter().zip(&*v).zip(last_acceleration);
+        middle.iter_mut().zip(state).for_each(|(middle, ((q, v), a))| *middle = *q + half * (*v + half * *a));
+        operator.place(tree, middle)?;
         operator.bias_efforts(tree, &tree.gravity, v, bias)?;
         armature.iter_mut().zip(tree.armature()).for_each(|(to, armature)| *to = S::splat(*armature));
+        if self.has_forces {
+            operator.diagonal(tree, armature, inertia)?;
+        }
         let given = effort.iter().zip(offset).map(|(effort, offset)| *effort + *offset);
         r.iter_mut().zip(given).zip(&*bias).for_each(|((r, given), bias)| *r = given - *bias);
-        let h_lanes = S::splat(h);
         for d in &self.dampers {
+            let theta = Weights::new(h_lanes, S::ZERO, d.damping, inertia[d.v]).theta;
             r[d.v] -= d.damping * v[d.v];
-            armature[d.v] += h_lanes * d.damping;
+            armature[d.v] += h_lanes * theta * d.damping;
         }
         for s in &self.springs {
-            r[s.v] -= s.stiffness * (q[s.v] + h_lanes * v[s.v] - s.rest);
-            armature[s.v] += h_lanes * h_lanes * s.stiffness;
+            let weights = Weights::new(h_lanes, s.stiffness, S::ZERO, inertia[s.v]);
+            let h_v = h_lanes * v[s.v];
+            r[s.v] -= s.stiffness * (weights.position(q[s.v], h_v, h_v) - s.rest);
+            armature[s.v] += h_lanes * h_lanes * weights.beta * s.stiffness;
         }
         let mut n_integrals = 0;
         for k in 0..samples.len() {
@@ -245,16 +267,20 @@ impl<S: Scalar> PackStep<S> {
             let mut sampled = [0.0; 8];
             for lane in 0..S::LANES {
                 let drive = &drives[lane][k];
-                let signal = drive.signal().sample(at.t, at.piece);
+                let signal = drive.signal().sample(at.middle.0, at.middle.1);
                 let (q, v) = (q[at_v].lane(lane), v[at_v].lane(lane));
-                let ahead = q + h * v;
-                let integral =
-                    if has_integral { integrals[n_integrals].lane(lane) + h * (signal.value - ahead) } else { 0.0 };
-                added[lane] = drive.effort(&signal.into(), ahead, v, integral);
                 let [in_q, in_v, in_integral] = drive.slopes(&signal.into());
+                let stiffness = (h * in_integral - in_q).max(0.0);
+                let of_lane = Weights::new(h, stiffness, (-in_v).max(0.0), inertia[at_v].lane(lane));
+                let ahead = of_lane.position(q, h * v, h * v);
+                let error = of_lane.eta * h * (signal.value - ahead);
+                let integral = if has_integral { integrals[n_integrals].lane(lane) + error } else { 0.0 };
+                added[lane] = drive.effort(&signal.into(), ahead, v, integral);
                 // gains of the wrong sign stay explicit, so that A is positive definite
-                slope[lane] = h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
+                let of_position = (of_lane.eta * h * in_integral - in_q).max(0.0);
+                slope[lane] = h * (h * of_lane.beta * of_position + of_lane.theta * (-in_v).max(0.0));
                 sampled[lane] = signal.value;
+                weights[k].set_lane(lane, of_lane);
             }
             r[at_v] += S::from_lanes(|lane| added[lane]);
             of_drives[k] = S::from_lanes(|lane| added[lane]);

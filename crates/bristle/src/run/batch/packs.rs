@@ -12,7 +12,6 @@ use crate::real_time::SignalTime;
 use crate::real_time::pack::{PackStep, applies};
 use crate::run::inputs::check_effort;
 use crate::run::{Pending, Run, Until};
-use crate::signal::Piece;
 use crate::stop;
 use bristle_integrate::FixedSteps;
 use bristle_multibody::spatial::{Mask, Pack4, Scalar};
@@ -227,7 +226,7 @@ impl Job<'_> {
     /// One step of length `h`, to the time of `clock`, of the lanes that are present. Returns those that took it.
     fn step_lanes(&mut self, present: &[bool; LANES], clock: &FixedSteps, h: f64) -> <Lanes as Scalar>::Mask {
         let active = Mask::from_lanes(|lane| present[lane]);
-        let at = SignalTime { t: clock.t(), piece: Piece::Before(clock.t() - 1e-6 * h), is_first: false };
+        let at = SignalTime::of_step(clock.t(), h);
         let done = self.pack.room.as_mut().filter(|_| !stop::is_asked()).map(|pack| pack.step(active, at, h));
         done.unwrap_or(Mask::splat(false)) & active
     }

@@ -14,10 +14,16 @@ impl Check<'_> {
         for (i, coupling) in scene.couplings.iter().enumerate() {
             let at = couplings.index(i);
             match coupling {
-                Coupling::Gear { joints, ratio, offset, .. } => {
+                Coupling::Gear { joints, ratio, offset, efficiency, friction, .. } => {
                     self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
                     self.number(at.key("ratio"), *ratio, Must::NotBeZero);
                     self.number(at.key("offset"), *offset, Must::BeFinite);
+                    for (k, eta) in efficiency.iter().enumerate() {
+                        let _ = self.number(at.key("efficiency").index(k), *eta, Must::BePositive)
+                            && self.number(at.key("efficiency").index(k), *eta, Must::BeWithin(0.0, 1.0));
+                        self.number(at.key("friction").index(k), friction[k], Must::NotBeNegative);
+                    }
+                    self.lossy_gear(at, coupling);
                 }
                 Coupling::Planetary { sun, ring, carrier, ratio, .. } => {
                     let named = [("sun", sun), ("ring", ring), ("carrier", carrier)];

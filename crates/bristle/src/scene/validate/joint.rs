@@ -2,7 +2,7 @@
 
 use super::{At, Check, Must};
 use crate::model::servo::MAX_DIFFERENCE;
-use crate::scene::{Coordinate, Coupling, Drive, Joint, Kind, Load, Placement, Rate, Rotation, has_bristle};
+use crate::scene::{Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, has_bristle};
 use bristle_friction::{FrictionLaw, Law};
 
 impl Check<'_> {
@@ -182,21 +182,7 @@ impl Check<'_> {
                 format!("`Transmitted` is the load of a law with stick and slip; `{}` has another", joint.name);
             self.report(at.key("friction"), reason, "write `Coulomb(coulomb: 1.0)`, `Stribeck(…)` or `Table(…)`");
         }
-        let scene = self.scene;
-        let is_motion = |joint: &&Joint| matches!(joint.drive, Some(Drive::Motion(_)));
-        let beside = if let Some(other) = scene.joints.iter().find(is_motion) {
-            Some((format!("the `Motion` of `{}`", other.name), "write a `Servo` or `Pid` with this target instead"))
-        } else if let Some(other) = scene.joints.iter().find(|joint| joint.limits.is_some()) {
-            Some((format!("the `limits` of `{}`", other.name), "leave the limits out"))
-        } else {
-            let is_loop = |coupling: &&Coupling| matches!(coupling, Coupling::LoopJoint { .. });
-            let closing = scene.couplings.iter().find(is_loop);
-            closing.map(|closing| (format!("the loop joint `{}`", closing.name()), "write `load: Unit` there"))
-        };
-        if let Some((other, help)) = beside {
-            let reason = format!("`Transmitted` on `{}` does not work beside {other} yet", joint.name);
-            self.report(at.key("load"), reason, help);
-        }
+        self.beside_reducer(at.key("load"), &format!("`Transmitted` on `{}` does", joint.name));
     }
 
     pub(super) fn law(&mut self, at: At, law: &Law) {
@@ -237,12 +223,25 @@ impl Check<'_> {
                 self.number(at.key("radius"), *radius, Must::BePositive);
             }
             Load::Guide { length: Some(length) } => _ = self.number(at.key("length"), *length, Must::BePositive),
-            Load::Transmitted { preload, driving, back_driving, driving_squared, back_driving_squared } => {
-                self.number(at.key("preload"), *preload, Must::NotBeNegative);
-                self.number(at.key("driving"), *driving, Must::NotBeNegative);
-                self.number(at.key("back_driving"), *back_driving, Must::NotBeNegative);
-                self.number(at.key("driving_squared"), *driving_squared, Must::NotBeNegative);
-                self.number(at.key("back_driving_squared"), *back_driving_squared, Must::NotBeNegative);
+            &Load::Transmitted {
+                preload,
+                driving,
+                back_driving,
+                driving_squared,
+                back_driving_squared,
+                motor_friction,
+                rotor,
+            } => {
+                let numbers = [
+                    ("preload", preload),
+                    ("driving", driving),
+                    ("back_driving", back_driving),
+                    ("driving_squared", driving_squared),
+                    ("back_driving_squared", back_driving_squared),
+                    ("motor_friction", motor_friction),
+                    ("rotor", rotor),
+                ];
+                numbers.into_iter().for_each(|(key, x)| _ = self.number(at.key(key), x, Must::NotBeNegative));
             }
             Load::Signal { max, signal, geometry } => {
                 self.signal(at.key("signal"), signal);

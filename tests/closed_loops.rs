@@ -192,6 +192,31 @@ fn results_do_not_depend_on_the_joint_that_closes_the_loop() {
     }
 }
 
+/// Newton for the crank and for the whole loop: reactions have the constraint forces of the closure in them.
+#[test]
+fn reactions_of_a_loop_satisfy_newton() {
+    let turned = |[x, y]: [f64; 2], angle: f64| [x * angle.cos() - y * angle.sin(), x * angle.sin() + y * angle.cos()];
+    for scene in cut_elsewhere("damping: 0.1", "") {
+        let mut sim = Simulation::new(&scene).unwrap();
+        for until in [0.2, 0.7] {
+            sim.run_until(until).unwrap();
+            let force = |joint: &str| {
+                let force = sim.reaction(joint).unwrap().wrench.force();
+                [force[0], force[1]]
+            };
+            let [q, v, a] = [sim.position("a"), sim.velocity("a"), sim.acceleration("a")].map(Result::unwrap);
+            // in axes of the crank: m (r̈ − g) of its centre, 0.125 m from `a`
+            let weight = [-9.81 * q.sin(), -9.81 * q.cos()];
+            let needed = [0.8 * (-0.125 * v * v - weight[0]), 0.8 * (0.125 * a - weight[1])];
+            let (own, next) = (force("a"), turned(force("b"), sim.position("b").unwrap()));
+            for k in 0..2 {
+                assert!((own[k] - next[k] - needed[k]).abs() < 1e-9, "t {until}: {own:?} {next:?} {needed:?}");
+            }
+            assert!(next[0].hypot(next[1]) > 1.0, "{next:?}");
+        }
+    }
+}
+
 #[test]
 fn a_loop_that_cannot_close_is_refused_with_its_gap() {
     let [mut scene, _] = cut_elsewhere("damping: 0.1", "");

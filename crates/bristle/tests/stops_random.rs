@@ -199,7 +199,10 @@ fn the_ledger_closes_through_impacts_of_random_machines() {
                 }
             }
             // stops that kick one another without end are refused with the joint and the time
-            Err(error) if error.contains("without end") => n_refused += 1,
+            Err(error) if error.contains("without end") => {
+                n_refused += 1;
+                println!("{error}");
+            }
             Err(error) => failures.push(error),
         }
     }

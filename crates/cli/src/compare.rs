@@ -139,10 +139,12 @@ impl Compare {
         let collector = Collector::new(&names, Rows::None, true, progress, limits);
         let mut collector = collector.map_err(|error| failed(&error))?;
         let result = sim.run_with(scene.duration, &mut collector);
+        let reason = collector.limits.reason();
         let (_, kept) = collector.finish();
-        result.map_err(|error| match error.is_refusal() {
-            true => refused(error.into()),
-            false => failed(&error),
+        result.map_err(|error| match error {
+            bristle::Error::Stopped { t } => failed(&format!("at t = {t} s: {reason}")),
+            error if error.is_refusal() => refused(error.into()),
+            error => failed(&error),
         })?;
         let kept = kept.ok_or_else(|| failed(&too_many()))?;
         Results::from_recording(&kept).map_err(refused)

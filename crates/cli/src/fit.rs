@@ -168,7 +168,9 @@ impl FitCommand {
         if fitted.is_stopped() {
             self.say_late(start);
         }
-        output::write(&fitted, &names)?;
+        // what one output cannot do keeps back no other
+        let failures = output::write(&fitted, &names)?;
+        failures.iter().for_each(|error| say!("error: {error:#}"));
         if !self.quiet {
             say!("{}", output::summary(&fitted, &names, wall));
         }
@@ -176,7 +178,8 @@ impl FitCommand {
             crate::print(&output::json(&fitted, wall)?);
         }
         let is_converged = fitted.outcomes().iter().any(|outcome| outcome.is_converged);
-        Ok(if is_converged && !fitted.is_stopped() { Outcome::Done } else { Outcome::Failed })
+        let is_done = is_converged && !fitted.is_stopped() && failures.is_empty();
+        Ok(if is_done { Outcome::Done } else { Outcome::Failed })
     }
 
     /// Solves with progress on standard error.

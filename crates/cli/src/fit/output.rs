@@ -10,13 +10,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Scene, table and page.
-pub fn write(fitted: &Fitted, [scene, table, page]: &[PathBuf; 3]) -> Result<()> {
-    let text = fitted.scene().to_ron()?;
-    target::write(scene, |out| Ok(out.write_all(text.as_bytes())?))?;
-    target::write(table, |out| Ok(out.write_all(rows(fitted).as_bytes())?))?;
-    let html = html(fitted);
-    target::write(page, |out| Ok(out.write_all(html.as_bytes())?))
+/// Scene, table and page; why those that could not be written were not.
+pub fn write(fitted: &Fitted, names: &[PathBuf; 3]) -> Result<Vec<anyhow::Error>> {
+    let texts = [fitted.scene().to_ron()?, rows(fitted), html(fitted)];
+    let written =
+        names.iter().zip(&texts).map(|(name, text)| target::write(name, |out| Ok(out.write_all(text.as_bytes())?)));
+    Ok(written.filter_map(Result::err).collect())
 }
 
 /// Values and deviations.

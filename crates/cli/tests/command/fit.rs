@@ -207,3 +207,25 @@ fn a_signal_ends_a_fit_with_the_best_so_far() {
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(case.files().iter().all(|file| !file.contains("partial")), "{:?}", case.files());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_keeps_back_no_other() {
+    // the page does not fit into 4 kB
+    let case = Case::new("full", |_, text| text);
+    let command = format!("ulimit -f 4; trap '' XFSZ; exec {} fit axis.fit.ron -q", env!("CARGO_BIN_EXE_bristle"));
+    let output = std::process::Command::new("bash").args(["-c", &command]).current_dir(case.path()).output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("cannot write axis.fit.html: File too large"), "{said}");
+    assert_eq!(case.files(), ["axis.csv", "axis.fit.csv", "axis.fit.ron", "axis.fitted.ron", "axis.ron"]);
+}
+
+#[test]
+fn limits_end_a_comparison_and_are_named() {
+    for (limit, said) in [(["--max-steps", "100"], "(--max-steps)"), (["--max-time", "0.5"], "(--max-time)")] {
+        let settings = ["compare", "scenes/double_pendulum.ron", "--with", "method=Rk4,step=1e-7"];
+        let output = super::bristle(&[&settings[..], &limit].concat());
+        assert!(output.status.code() == Some(1) && stderr(&output).contains(said), "{}", stderr(&output));
+        assert!(output.stdout.is_empty());
+    }
+}

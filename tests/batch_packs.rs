@@ -145,7 +145,7 @@ fn step(batch: &mut Batch, which: &[usize], s: usize, n_v: usize, dt: f64) -> Re
 }
 
 /// What is known of copy `i` of a batch.
-fn told(batch: &mut Batch, copy: usize) -> (Vec<f64>, Vec<Mode>, f64) {
+fn results(batch: &mut Batch, copy: usize) -> (Vec<f64>, Vec<Mode>, f64) {
     let n = batch.len();
     let of = |list: &[f64]| -> Vec<f64> { list.iter().skip(copy).step_by(n).copied().collect() };
     let lists =
@@ -184,7 +184,7 @@ fn copies_in_lanes_agree_with_copies_alone() {
             for (i, one) in alone.iter_mut().enumerate() {
                 step(one, &[i], s, n, dt).unwrap();
                 assert_eq!(one.time(0).unwrap(), batch.time(i).unwrap());
-                let ((x, modes, balance), (y, modes_alone, balance_alone)) = (told(&mut batch, i), told(one, 0));
+                let ((x, modes, balance), (y, modes_alone, balance_alone)) = (results(&mut batch, i), results(one, 0));
                 assert_eq!(modes, modes_alone, "seed {seed}, copy {i}, step {s}");
                 let scale = y.iter().fold(1.0_f64, |max, y| max.max(y.abs()));
                 for (x, y) in x.iter().zip(&y) {
@@ -216,13 +216,13 @@ fn copies_do_not_depend_on_their_neighbours() {
             let (batch, laws) = batch_of(seed, which);
             let mut batch = batch.with_threads(threads).unwrap();
             (0..30).for_each(|s| step(&mut batch, which, s, laws.len(), 2e-3).unwrap());
-            let told: Vec<_> = (0..which.len()).map(|copy| told(&mut batch, copy)).collect();
-            (which.to_vec(), told)
+            let results: Vec<_> = (0..which.len()).map(|copy| results(&mut batch, copy)).collect();
+            (which.to_vec(), results)
         };
         let (_, all) = run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 1);
         let companies = [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9][..], &[9, 3, 7, 0, 5, 1], &[2, 8], &[1, 3, 5, 7, 9]];
-        for (which, told) in companies.into_iter().zip([3, 2, 1, 2]).map(|(which, threads)| run(which, threads)) {
-            which.iter().zip(&told).for_each(|(&i, told)| assert_eq!(*told, all[i], "seed {seed}, copy {i}"));
+        for (which, results) in companies.into_iter().zip([3, 2, 1, 2]).map(|(which, threads)| run(which, threads)) {
+            which.iter().zip(&results).for_each(|(&i, results)| assert_eq!(*results, all[i], "seed {seed}, copy {i}"));
         }
         // the same efforts in one call
         let which: Vec<usize> = (0..10).collect();
@@ -233,7 +233,7 @@ fn copies_do_not_depend_on_their_neighbours() {
         let mut rollout = Rollout::default();
         batch.rollout(2e-3, 30, &efforts, &mut rollout).unwrap();
         for (i, alone) in all.iter().enumerate() {
-            let (x, modes, _) = told(&mut batch, i);
+            let (x, modes, _) = results(&mut batch, i);
             assert_eq!((&x, &modes), (&alone.0, &alone.1), "seed {seed}, copy {i}");
             assert_eq!(rollout.position[(i * 30 + 29) * n..(i * 30 + 30) * n], x[..n]);
         }
@@ -249,7 +249,7 @@ fn copies_do_not_depend_on_the_clocks_of_their_neighbours() {
         let mut batch = batch_of(seed, &which).0;
         let starts: Vec<_> = (0..7).map(|copy| batch.snapshot(copy).unwrap()).collect();
         (0..12).for_each(|_| batch.step(2e-3).unwrap());
-        let together: Vec<_> = (0..7).map(|copy| told(&mut batch, copy)).collect();
+        let together: Vec<_> = (0..7).map(|copy| results(&mut batch, copy)).collect();
 
         let mut apart = batch_of(seed, &which).0;
         for s in 0..18 {
@@ -261,7 +261,7 @@ fn copies_do_not_depend_on_the_clocks_of_their_neighbours() {
             for (copy, together) in together.iter().enumerate() {
                 let begun = [0, 3, 5, 0, 0, 6, 6][copy];
                 if s + 1 == begun + 12 {
-                    let (x, modes, balance) = told(&mut apart, copy);
+                    let (x, modes, balance) = results(&mut apart, copy);
                     assert_eq!((&x, &modes), (&together.0, &together.1), "seed {seed}, copy {copy}");
                     // heat and work are summed from one loading of a lane to the next
                     assert!((balance - together.2).abs() < 1e-12, "seed {seed}, copy {copy}: {balance}");
@@ -310,8 +310,8 @@ fn a_failed_copy_does_not_disturb_its_neighbours() {
                     failures.push(batch.failures().map(|(copy, _)| copy).collect::<Vec<_>>());
                 }
             }
-            let told: Vec<_> = (0..6).filter(|&i| i != 2).map(|i| told(&mut batch, i)).collect();
-            (told, failures, batch.positions().iter().all(|q| q.is_finite()))
+            let results: Vec<_> = (0..6).filter(|&i| i != 2).map(|i| results(&mut batch, i)).collect();
+            (results, failures, batch.positions().iter().all(|q| q.is_finite()))
         };
         let (with, failures, is_finite) = run(true);
         let (without, none, _) = run(false);
@@ -335,13 +335,13 @@ fn snapshots_of_copies_in_lanes_are_those_of_a_simulation() {
         sim.restore(&bytes).unwrap();
         (0..10).for_each(|_| batch.step(2e-3).unwrap());
         (0..10).for_each(|_| sim.step(2e-3).unwrap());
-        let (x, ..) = told(&mut batch, 3);
+        let (x, ..) = results(&mut batch, 3);
         for (k, q) in sim.positions().iter().enumerate() {
             assert!((q - x[k]).abs() < 1e-9, "seed {seed}: {q} {}", x[k]);
         }
         let restored = sim.snapshot().unwrap();
         batch.restore(1, &restored).unwrap();
-        assert_eq!(told(&mut batch, 1).0[..laws.len()], *sim.positions());
+        assert_eq!(results(&mut batch, 1).0[..laws.len()], *sim.positions());
         batch.step(2e-3).unwrap();
     }
 }

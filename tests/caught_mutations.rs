@@ -36,8 +36,8 @@ fn load_jump_adds_energy_to_bristles() {
 
 #[test]
 fn real_time_books_work_of_wrenches() {
-    // q₁ = q₀ + h v̄: the work h M v̄ of a constant moment is M times the angle, of a constant force F times the way, to
-    // rounding
+    // q₁ = q₀ + h v̄: the work h M v̄ of a constant moment is M times the angle, of a constant force F times the way,
+    // to rounding
     let mut world = World::new();
     world.set_gravity([0.0; 3]);
     let carriage = world.spawn_link("carriage", LinkInertia::point(2.0, [0.0; 3].into()));

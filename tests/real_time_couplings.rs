@@ -211,9 +211,11 @@ fn motion_drives_match_signals_at_step_ends() {
     }
 }
 
-/// A drivetrain of up to six shafts with couplings of all kinds, moving, without input; and the two joints, stiffness,
-/// damping and largest load of every force, joint 0 being the ground.
-fn random_drivetrain(rng: &mut Pcg64) -> (String, Vec<([usize; 2], [f64; 3])>) {
+/// The two joints of a force, 0 being the ground, and its stiffness, damping and largest load.
+type Force = ([usize; 2], [f64; 3]);
+
+/// A drivetrain of up to six shafts with couplings of all kinds, moving, without input; and its forces.
+fn random_drivetrain(rng: &mut Pcg64) -> (String, Vec<Force>) {
     let laws = [
         "Coulomb(coulomb: 0.8, stiction: 1.2)",
         "Stribeck(coulomb: 0.8, stiction: 1.2, stribeck_velocity: 0.1, viscous: 0.1)",
@@ -267,9 +269,9 @@ fn random_drivetrain(rng: &mut Pcg64) -> (String, Vec<([usize; 2], [f64; 3])>) {
 /// A bound of what the energy lacks to the one that never grows, see `real_time`: ½ φ of friction, whose level is at
 /// most 1.2 and whose viscous part at most 0.1, and as much again for bristles; ⅛ h² K v² of springs and ¼ h d v² of
 /// dampers.
-fn hidden_energy(sim: &Simulation, forces: &[([usize; 2], [f64; 3])], h: f64) -> f64 {
+fn hidden_energy(sim: &Simulation, forces: &[Force], h: f64) -> f64 {
     let speed = |joint: usize| if joint == 0 { 0.0 } else { sim.velocity(format!("j{joint}").as_str()).unwrap() };
-    let of_force = |&([a, b], [stiffness, damping, load]): &([usize; 2], [f64; 3])| {
+    let of_force = |&([a, b], [stiffness, damping, load]): &Force| {
         let rate = (speed(a) - speed(b)).abs();
         h * load * (1.2 + 0.05 * rate) * rate + (0.125 * h * h * stiffness + 0.25 * h * damping) * rate * rate
     };

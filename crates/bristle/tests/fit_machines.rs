@@ -1,5 +1,5 @@
-//! Fits of logs of real machines, against published figures. The logs are not part of the repository: they are looked for
-//! beside it, or in the folder `BRISTLE_SHARED`; without them nothing is tested.
+//! Fits of logs of real machines, against published figures. The logs are not part of the repository: they are looked
+//! for beside it, or in the folder `BRISTLE_SHARED`; without them nothing is tested.
 
 use bristle::fit::{Fit, Fitted, Initial, Log};
 use bristle::prelude::*;

@@ -1,8 +1,8 @@
 //! Fits of logs whose truth is known, with noise: each parameter within its deviation, deviations as small as the
 //! information in the log allows (Cramér–Rao), the truth from far starts.
 //!
-//! A few draws each here; `cargo test --release -p bristle --test fit_synthetic -- --ignored --nocapture` takes 40 draws
-//! and eight starts, and prints the table of `benches/FIT.md`.
+//! A few draws each here; `cargo test --release -p bristle --test fit_synthetic -- --ignored --nocapture` takes 40
+//! draws and eight starts, and prints the table of `benches/FIT.md`.
 
 use bristle::fit::{Fit, Fitted, Log, Table};
 use bristle::prelude::*;
@@ -132,7 +132,13 @@ impl Problem {
             let fitted = self.fit(&truth, draw, 0.2, 1);
             for (k, (p, (path, _, truth))) in fitted.parameters().iter().zip(self.free).enumerate() {
                 let error = (p.value - truth) / p.white_deviation;
-                assert!(p.is_told && error.is_finite(), "{} {path}: {} ± {}", self.name, p.value, p.white_deviation);
+                assert!(
+                    p.is_identifiable && error.is_finite(),
+                    "{} {path}: {} ± {}",
+                    self.name,
+                    p.value,
+                    p.white_deviation
+                );
                 worst = worst.max(error.abs());
                 errors[k].push(error);
                 bounds[k] += p.white_deviation / draws as f64;

@@ -194,8 +194,8 @@ fn modelica_lossy_gear_demo_1() {
 
 #[test]
 fn modelica_lossy_gear_demo_2() {
-    // bearing friction 0.5 + 0.5 |ω| N·m before the gear: the second part as the back-EMF of a motor of 1 N·m/A and 2 Ω,
-    // whose voltage is 20 sin 2πt; a gain of 1e-9 makes it a source
+    // bearing friction 0.5 + 0.5 |ω| N·m before the gear: the second part as the back-EMF of a motor of 1 N·m/A and 2
+    // Ω, whose voltage is 20 sin 2πt; a gain of 1e-9 makes it a source
     let first = format!(
         "drive: Servo(kp: 1e-9, target: Sine(amplitude: 2.0e10, frequency: {:?}), constant: 1.0, resistance: 2.0)",
         2.0 * std::f64::consts::PI

@@ -29,7 +29,7 @@ pub struct Estimate {
     /// The number beside it that its value is an excess over.
     over: Option<String>,
     /// Whether the logs tell it at all; otherwise the value is the start.
-    is_told: bool,
+    is_identifiable: bool,
 }
 
 #[pymethods]
@@ -41,8 +41,9 @@ impl Estimate {
 
 impl From<&fit::Estimate> for Estimate {
     fn from(estimate: &fit::Estimate) -> Self {
-        let fit::Estimate { path, over, value, deviation, white_deviation, start, bounds, is_told } = estimate.clone();
-        Self { path, value, deviation, white_deviation, start, bounds, over, is_told }
+        let fit::Estimate { path, over, value, deviation, white_deviation, start, bounds, is_identifiable } =
+            estimate.clone();
+        Self { path, value, deviation, white_deviation, start, bounds, over, is_identifiable }
     }
 }
 

@@ -380,11 +380,9 @@ impl Simulation {
         matrix(py, mass)
     }
 
-    /// Efforts for the accelerations `a` at positions `q` and velocities `v`; where the machine is if those are left
-    /// out.
-    ///
-    /// Friction, dampers, springs and drives act as they do now; friction of a joint at rest opposes the acceleration
-    /// that is asked for, and there is none where that is zero.
+    /// Efforts for the accelerations `a` at positions `q` and velocities `v` (those of now if left out), with friction,
+    /// dampers, springs and drives as they act now. Friction of a joint at rest opposes the acceleration asked for; there
+    /// is none where that is zero.
     ///
     /// >>> import bristle, numpy
     /// >>> arm = bristle.Simulation("scenes/arm_3dof.ron")

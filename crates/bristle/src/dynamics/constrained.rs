@@ -5,10 +5,10 @@
 //! ```
 //!
 //! Unknowns are positions and velocities of all joints of the tree and the multipliers λ of as many rows of the
-//! closures as have rank at the start; redundant rows are left out. Generalized-α takes index 3 as it is (Arnold & Brüls
-//! 2007), Radau5 index 3 or 2 with unknowns weighted by their index (Hairer & Wanner II, VII.4). Loops are closed as far
-//! as the stepper solves its equations; velocities at index 3, and positions at index 2, are off by the error of the
-//! method.
+//! closures as have rank at the start; redundant rows are left out. Generalized-α takes index 3 as it is (Arnold &
+//! Brüls 2007), Radau5 index 3 or 2 with unknowns weighted by their index (Hairer & Wanner II, VII.4). Loops are closed
+//! as far as the stepper solves its equations; velocities at index 3, and positions at index 2, are off by the error of
+//! the method.
 //!
 //! Accelerations and multipliers at given (q, v), for initial values and rows,
 //!

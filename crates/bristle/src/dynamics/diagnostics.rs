@@ -39,7 +39,8 @@ impl Diagnostics {
     }
 }
 
-saved!(Diagnostics { counters, stiff, overdeflected } lists { near_jams, unconverged_loads, changes, stop_changes } without { failure });
+saved!(Diagnostics { counters, stiff, overdeflected }
+    lists { near_jams, unconverged_loads, changes, stop_changes } without { failure });
 
 /// A contact that stuck, slipped or reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

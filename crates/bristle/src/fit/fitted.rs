@@ -35,7 +35,7 @@ pub struct Estimate {
     /// Bounds.
     pub bounds: (f64, f64),
     /// Whether the logs tell it at all; otherwise the value is the start.
-    pub is_told: bool,
+    pub is_identifiable: bool,
 }
 
 /// Errors of one channel over a log, residuals unfiltered.
@@ -182,7 +182,7 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
         white_deviation: deviations.white[k],
         start: parameter.start,
         bounds: parameter.bounds,
-        is_told: !deviations.is_untold[k],
+        is_identifiable: !deviations.is_unidentifiable[k],
     });
     let estimates = estimates.collect();
     let simulated = |logs: &[Log]| match errors_of(&model, &p, logs, watch) {
@@ -241,7 +241,7 @@ fn first_estimate(fit: &Fit, model: &FitModel, start: &[f64], watch: &Watch<'_>)
 /// no influence any more, as a level that tends to zero, it stays there.
 fn without_influence(model: &FitModel, at: &At, noise: &Noise, deviations: &Deviations, watch: &Watch<'_>) -> Vec<f64> {
     let (mut p, least) = (at.p.clone(), cost(model, at, noise));
-    for (k, parameter) in model.parameters.iter().enumerate().filter(|(k, _)| deviations.is_untold[*k]) {
+    for (k, parameter) in model.parameters.iter().enumerate().filter(|(k, _)| deviations.is_unidentifiable[*k]) {
         let mut trial = p.clone();
         trial[k] = parameter.start;
         let is_same = |at: At| cost(model, &at, noise) <= least * (1.0 + UNCHANGED);
@@ -369,7 +369,7 @@ fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifia
     let mut found = Vec::new();
     for (k, parameter) in model.parameters.iter().enumerate() {
         let path = &parameter.path;
-        if deviations.is_untold[k] {
+        if deviations.is_unidentifiable[k] {
             let is_level = path.ends_with(".stiction") || path.ends_with(".peak");
             let why = if is_level { " (no break-away depends on it)" } else { "" };
             found.push(if p[k] == parameter.start {
@@ -381,11 +381,13 @@ fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifia
             found.push(format!("`{path}` ended at its bound {}: is the bound meant, or the law too simple?", p[k]));
         }
     }
-    let n_told = deviations.is_untold.iter().filter(|untold| !**untold).count();
-    let told =
-        |path: &str| model.parameters.iter().position(|p| p.path == path).is_some_and(|k| !deviations.is_untold[k]);
-    let involved: Vec<&(String, f64)> = weak.weakest.iter().filter(|(path, x)| x.abs() > 0.1 && told(path)).collect();
-    if n_told > 1 && involved.len() > 1 && weak.deviation > 0.3 {
+    let n_identifiable = deviations.is_unidentifiable.iter().filter(|unidentifiable| !**unidentifiable).count();
+    let identifiable = |path: &str| {
+        model.parameters.iter().position(|p| p.path == path).is_some_and(|k| !deviations.is_unidentifiable[k])
+    };
+    let involved: Vec<&(String, f64)> =
+        weak.weakest.iter().filter(|(path, x)| x.abs() > 0.1 && identifiable(path)).collect();
+    if n_identifiable > 1 && involved.len() > 1 && weak.deviation > 0.3 {
         let names = involved.iter().map(|(path, _)| {
             let at = |list: &[(String, f64)]| list.iter().find(|(other, _)| other == path).map_or(f64::NAN, |x| x.1);
             format!("`{path}` {:.4}", at(&weak.tried))
@@ -416,7 +418,8 @@ fn unit_doubts(errors: &[ChannelError]) -> Vec<String> {
             guess.iter().find(|(unit, _)| is_near(*unit, if *unit == 1e3 || *unit == 1e-3 { 3.0 } else { 1.3 }))
         {
             found.push(format!(
-                "{file}: the column of `{channel}` is {factor:.3} times the simulation: is it in {name} (factor {unit:.4})?"
+                "{file}: the column of `{channel}` is {factor:.3} times the simulation: is it in {name} (factor \
+                 {unit:.4})?"
             ));
         }
     }
@@ -438,8 +441,12 @@ pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Ve
         let at = At { p: at.p, logs: vec![at.logs[k].clone()] };
         let noise = super::solve::spread(&one);
         let deviations = deviations(&one, &at, &noise);
-        let named = |is_untold: bool| {
-            let each = model.parameters.iter().zip(&deviations.is_untold).filter(|(_, untold)| **untold == is_untold);
+        let named = |is_unidentifiable: bool| {
+            let each = model
+                .parameters
+                .iter()
+                .zip(&deviations.is_unidentifiable)
+                .filter(|(_, unidentifiable)| **unidentifiable == is_unidentifiable);
             let names: Vec<&str> = each.map(|(parameter, _)| parameter.path.as_str()).collect();
             if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
         };

@@ -39,7 +39,7 @@ pub(crate) struct Deviations {
     pub samples: usize,
     pub effective: f64,
     /// The parameters whose column of J is too small to tell them.
-    pub is_untold: Vec<bool>,
+    pub is_unidentifiable: Vec<bool>,
 }
 
 /// A direction of parameters in which the curves hardly change.
@@ -81,8 +81,9 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
     let samples = n_residuals(at);
     let mean_square = cost(model, at, noise) / samples.saturating_sub(n).max(1) as f64;
     let slopes: Vec<f64> = model.parameters.iter().zip(&at.p).map(|(parameter, &p)| parameter.slope(p)).collect();
-    let is_untold: Vec<bool> = (0..n).map(|k| h[(k, k)] <= 0.0 || (mean_square / h[(k, k)]).sqrt() >= UNTOLD).collect();
-    let told: Vec<usize> = (0..n).filter(|&k| !is_untold[k]).collect();
+    let is_unidentifiable: Vec<bool> =
+        (0..n).map(|k| h[(k, k)] <= 0.0 || (mean_square / h[(k, k)]).sqrt() >= UNTOLD).collect();
+    let identifiable: Vec<usize> = (0..n).filter(|&k| !is_unidentifiable[k]).collect();
 
     // blocks of scores
     let mut meat = DMatrix::zeros(n, n);
@@ -105,12 +106,19 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
             }
         }
     }
-    let mut result =
-        Deviations { deviation: vec![f64::INFINITY; n], white: vec![f64::INFINITY; n], samples, effective, is_untold };
-    let part = |matrix: &DMatrix<f64>| DMatrix::from_fn(told.len(), told.len(), |i, j| matrix[(told[i], told[j])]);
+    let mut result = Deviations {
+        deviation: vec![f64::INFINITY; n],
+        white: vec![f64::INFINITY; n],
+        samples,
+        effective,
+        is_unidentifiable,
+    };
+    let part = |matrix: &DMatrix<f64>| {
+        DMatrix::from_fn(identifiable.len(), identifiable.len(), |i, j| matrix[(identifiable[i], identifiable[j])])
+    };
     let Some(inverse) = pseudo_inverse(part(&h)) else { return result };
     let sandwich = &inverse * part(&meat) * &inverse;
-    for (i, &k) in told.iter().enumerate() {
+    for (i, &k) in identifiable.iter().enumerate() {
         result.white[k] = slopes[k] * (mean_square * inverse[(i, i)]).sqrt();
         result.deviation[k] = slopes[k] * sandwich[(i, i)].max(0.0).sqrt();
     }

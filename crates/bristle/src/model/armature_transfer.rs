@@ -31,9 +31,9 @@ use nalgebra::DMatrix;
 const PART: f64 = 1e-3;
 
 /// The same of an inertia that joint b feels by the bodies beyond its own.
-const FELT_PART: f64 = 1e-6;
+const ARTICULATED_PART: f64 = 1e-6;
 
-/// Velocities of a machine in which felt inertias are looked for: each transfer takes a mass matrix.
+/// Velocities of a machine in which articulated inertias are looked for: each transfer takes a mass matrix.
 const MAX_FELT: usize = 500;
 
 /// Inertia of a times r² below this fraction of that of b counts as zero.
@@ -57,7 +57,7 @@ impl Model {
     pub(crate) fn transfer_armature(&mut self) {
         loop {
             let own = (0..self.coupled.constraints.len()).find_map(|constraint| self.find_transfer(constraint));
-            let Some(transfer) = own.or_else(|| self.find_felt_transfer()) else { return };
+            let Some(transfer) = own.or_else(|| self.find_massless_transfer()) else { return };
             let ArmatureTransfer { to, from, .. } = transfer;
             self.tree.shift_armature(to.0, to.1);
             self.tree.shift_armature(from.0, -from.1);
@@ -66,7 +66,7 @@ impl Model {
     }
 
     /// A pair without mass of its own links, one of which feels the bodies beyond it and the other nothing.
-    fn find_felt_transfer(&self) -> Option<ArmatureTransfer> {
+    fn find_massless_transfer(&self) -> Option<ArmatureTransfer> {
         if self.tree.n_v > MAX_FELT {
             return None;
         }
@@ -81,12 +81,12 @@ impl Model {
         if pairs.is_empty() {
             return None;
         }
-        let felt = self.felt_inertias()?;
+        let articulated = self.articulated_inertias()?;
         pairs.into_iter().find_map(|(constraint, [first, second])| {
             [(first, second), (second, first)].into_iter().find_map(|((a, c_a), (b, c_b))| {
-                let (r, taken) = (-c_b / c_a, FELT_PART * felt[b]);
+                let (r, taken) = (-c_b / c_a, ARTICULATED_PART * articulated[b]);
                 let rho = taken / (r * r);
-                let is_some = felt[a] == 0.0 && rho.is_finite() && rho > 0.0;
+                let is_some = articulated[a] == 0.0 && rho.is_finite() && rho > 0.0;
                 is_some.then_some(ArmatureTransfer { constraint, coefficient: c_a, to: (a, rho), from: (b, taken) })
             })
         })
@@ -94,7 +94,7 @@ impl Model {
 
     /// The inertia that each velocity feels at the neutral configuration, all other joints free; 0 where that is
     /// rounding. With ε M_vv added to each, no pivot of the recursion vanishes.
-    fn felt_inertias(&self) -> Option<Vec<f64>> {
+    fn articulated_inertias(&self) -> Option<Vec<f64>> {
         const EPSILON: f64 = 1e-9;
         let tree = &self.tree;
         let (mut work, q) = (Work::new(tree), neutral(tree));
@@ -103,14 +103,14 @@ impl Model {
         let added = |v: usize| if mass[(v, v)] > 0.0 { EPSILON * mass[(v, v)] } else { 1.0 };
         let armature: Vec<f64> = (0..tree.n_v).map(|v| tree.armature()[v] + added(v)).collect();
         factor_with_armature(tree, &mut work, &q, &vec![false; tree.n_bodies()], &armature).ok()?;
-        let felt = |v: usize| {
+        let articulated = |v: usize| {
             let i = tree.joint_of_velocity(v);
             let (inertia, _) = if tree.v_range(i).len() == 1 { work.articulated(tree, i) } else { (0.0, 0.0) };
-            let felt = inertia - added(v);
+            let articulated = inertia - added(v);
             // the recursion is off by some ε in every joint
-            if felt > 1e3 * EPSILON * mass[(v, v)] { felt } else { 0.0 }
+            if articulated > 1e3 * EPSILON * mass[(v, v)] { articulated } else { 0.0 }
         };
-        Some((0..tree.n_v).map(felt).collect())
+        Some((0..tree.n_v).map(articulated).collect())
     }
 
     fn find_transfer(&self, constraint: usize) -> Option<ArmatureTransfer> {

@@ -93,7 +93,7 @@ impl StepEquations {
     }
 
     /// Weights of all forces that depend on positions and velocities.
-    fn weigh(&mut self, compiled: &Compiled, h: f64) -> Result<(), Error> {
+    fn set_weights(&mut self, compiled: &Compiled, h: f64) -> Result<(), Error> {
         let Self { matrix, inertia, springs, dampers, between, .. } = self;
         let (inputs, coupled) = (&compiled.inputs, &compiled.model.coupled);
         let has_forces = !springs.is_empty() || !dampers.is_empty() || !between.is_empty();
@@ -129,7 +129,7 @@ pub(super) fn assemble(
     let Start { q, middle, xi, v, .. } = start;
     // inertia, bias, efforts set by the caller
     equations.matrix.set_inertia(compiled, work, middle)?;
-    equations.weigh(compiled, h)?;
+    equations.set_weights(compiled, h)?;
     let StepEquations {
         matrix,
         r,

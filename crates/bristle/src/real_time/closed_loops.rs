@@ -29,7 +29,7 @@ use bristle_multibody::{Work, rnea};
 pub(crate) struct LoopStep {
     /// T and γ at the start of the step.
     pub coordinates: Coordinates,
-    /// Rows and chart at the start of the step: lent by the machine while a step is under way.
+    /// Rows and chart at the start of the step: borrowed from the machine during a step.
     pub loops: Loops,
     pub chart: Chart,
     /// Constraint forces of the closures.

@@ -123,7 +123,7 @@ pub(crate) struct RealTime {
     is_angular: Vec<bool>,
     free: Vec<usize>,
     poses: Poses,
-    /// Mean positions of a step, lent to [`Start`], and their displacements.
+    /// Mean positions of a step, read through [`Start`], and their displacements.
     middle: Vec<f64>,
     displacement: Vec<f64>,
     /// Length of the step that yields the results at the start, s.

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! never grows, for any h, K ≥ 0, d ≥ 0 and any mixture of them, whatever m the weights are made of: in a step it
-//! loses h s K h v̄² + h d v̄², v̄ = ½ (v₀ + v₁). So m may be an estimate. It is M_kk at the middle of the step, armature
-//! included; between two joints a and b it is M_aa M_bb/(M_aa + M_bb).
+//! loses h s K h v̄² + h d v̄², v̄ = ½ (v₀ + v₁). So m may be an estimate. It is M_kk at the middle of the step,
+//! armature included; between two joints a and b it is M_aa M_bb/(M_aa + M_bb).
 
 use bristle_multibody::spatial::{Mask, Scalar};
 

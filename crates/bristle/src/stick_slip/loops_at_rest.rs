@@ -46,7 +46,8 @@ impl Machine {
     }
 
     /// Accelerations of the one independent velocity with every contact at rest at its static limit against forward and
-    /// backward motion, infinitely against a closed stop, and the magnitude without friction. Leaves coordinates without stuck contacts.
+    /// backward motion, infinitely against a closed stop, and the magnitude without friction. Leaves coordinates
+    /// without stuck contacts.
     fn impending(&mut self, t: f64) -> Result<[f64; 3], Failure> {
         self.dynamics.unlock();
         self.dynamics.place()?;
@@ -70,7 +71,8 @@ impl Machine {
         Ok(found)
     }
 
-    /// Whether motion along `way` would leave the range of a joint on its stop. Needs coordinates without stuck contacts.
+    /// Whether motion along `way` would leave the range of a joint on its stop. Needs coordinates without stuck
+    /// contacts.
     fn is_stopped(&self, way: f64) -> bool {
         self.transition.contacts.iter().any(|&c| {
             let closed = self.dynamics.state.stops[c].closed;

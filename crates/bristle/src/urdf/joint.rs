@@ -11,7 +11,7 @@
 use nalgebra::Vector3;
 use roxmltree::Node as Xml;
 
-use super::felt::Axis;
+use super::articulated::Axis;
 use super::frame::Frame;
 use super::limits::{self, Limit};
 use super::tree::{self, Words};

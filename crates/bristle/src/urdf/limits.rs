@@ -12,7 +12,7 @@
 
 use roxmltree::Node as Xml;
 
-use super::felt::Axis;
+use super::articulated::Axis;
 use super::joint::Joint;
 use super::tree::{self, Words};
 use super::xml::{Findings, Repair, child, short};

@@ -16,7 +16,7 @@ use bristle_multibody::{MomentDefect, moment_defect, nearest_moments, principal_
 use nalgebra::{Matrix3, Matrix6, Quaternion, UnitQuaternion};
 use roxmltree::Node as Xml;
 
-use super::felt::spatial;
+use super::articulated::spatial;
 use super::frame::Frame;
 use super::tree::{self, Words};
 use super::xml::{Findings, Repair, Text, child, short};

@@ -96,8 +96,8 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod articulated;
 mod document;
-mod felt;
 mod frame;
 mod friction;
 mod joint;

@@ -6,8 +6,8 @@ use nalgebra::{Matrix6, Quaternion, UnitQuaternion, Vector3};
 use roxmltree::Node as Xml;
 
 use super::Options;
+use super::articulated::{Axis, Carrier, articulated_inertias};
 use super::document::xacro;
-use super::felt::{Axis, Carrier, felt_inertias};
 use super::joint::Joint;
 use super::limits;
 use super::link::Link;
@@ -265,9 +265,9 @@ impl<'t> Robot<'t> {
                 armature: SHARE * unit(joint.axis),
             }
         });
-        let inertias = felt_inertias(&spatial, &carriers.collect::<Vec<_>>());
+        let inertias = articulated_inertias(&spatial, &carriers.collect::<Vec<_>>());
         self.find_stiff(found, &inertias);
-        let resists = self.with_leaders(inertias.iter().map(|felt| *felt > 0.0).collect());
+        let resists = self.with_leaders(inertias.iter().map(|inertia| *inertia > 0.0).collect());
         for (joint, resists) in self.joints.iter_mut().zip(resists) {
             if resists || !joint.is_single {
                 continue;
@@ -288,8 +288,9 @@ impl<'t> Robot<'t> {
         }
     }
 
-    /// Finds the joint whose damping d stops it soonest, at the rate d/D with D the inertia it feels. An explicit stepper
-    /// takes steps of 3 D/d at most, however slowly the robot moves: beyond [`STIFF`] the scene asks for an implicit one.
+    /// Finds the joint whose damping d stops it soonest, at the rate d/D with D the inertia it feels. An explicit
+    /// stepper takes steps of 3 D/d at most, however slowly the robot moves: beyond [`STIFF`] the scene asks for an
+    /// implicit one.
     fn find_stiff(&mut self, found: &mut Findings, inertias: &[f64]) {
         let mut stiffest = (STIFF, None);
         for (joint, &inertia) in self.joints.iter().zip(inertias) {

@@ -1,5 +1,5 @@
-//! Closed loops: references, stops, pins in machines of several degrees of freedom, formulations, constrained equations,
-//! fixed steps, long runs.
+//! Closed loops: references, stops, pins in machines of several degrees of freedom, formulations, constrained
+//! equations, fixed steps, long runs.
 
 mod constrained;
 mod couplings;

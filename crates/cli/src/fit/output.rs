@@ -20,7 +20,7 @@ pub fn write(fitted: &Fitted, names: &[PathBuf; 3]) -> Result<Vec<anyhow::Error>
 
 /// Values and deviations.
 fn rows(fitted: &Fitted) -> String {
-    let mut text = "path,value,deviation,white_deviation,start,low,high,is_told\n".to_owned();
+    let mut text = "path,value,deviation,white_deviation,start,low,high,is_identifiable\n".to_owned();
     for p in fitted.parameters() {
         let finite = |x: f64| if x.is_finite() { format!("{x:?}") } else { String::new() };
         let _ = writeln!(
@@ -33,7 +33,7 @@ fn rows(fitted: &Fitted) -> String {
             p.start,
             finite(p.bounds.0),
             finite(p.bounds.1),
-            p.is_told
+            p.is_identifiable
         );
     }
     text
@@ -120,7 +120,7 @@ pub fn json(fitted: &Fitted, wall: Duration) -> Result<String> {
         .iter()
         .map(|p| {
             serde_json::json!({ "path": p.path, "value": p.value, "deviation": finite(p.deviation),
-                "white_deviation": finite(p.white_deviation), "start": p.start, "is_told": p.is_told })
+                "white_deviation": finite(p.white_deviation), "start": p.start, "is_identifiable": p.is_identifiable })
         })
         .collect();
     let list = |errors: &[ChannelError]| -> Vec<serde_json::Value> {

@@ -1,4 +1,4 @@
-//! What a channel measures, and in what unit: told by its name, and by the kinds of the joints where they are known.
+//! What a channel measures, and in what unit: known from its name, and by the kinds of the joints where they are known.
 
 use bristle::scene::{Coupling, Kind, Scene};
 use std::collections::HashMap;
@@ -165,7 +165,7 @@ impl Quantity {
         }
     }
 
-    /// Whether a picture shows it unless told otherwise, whatever its values are.
+    /// Whether a picture shows it by default, whatever its values are.
     pub fn is_usual(self) -> bool {
         use Quantity::{AngularVelocity, Balance, Friction, Orientation, Position, Velocity};
         matches!(self, Position | Orientation | Velocity | AngularVelocity | Friction | Balance)
@@ -200,19 +200,19 @@ mod tests {
             ..Scene::default()
         };
         let motions = Motions::of(&scene);
-        let told = |name| {
+        let parsed = |name| {
             let Channel { owner, quantity, unit } = Channel::of(name, &motions);
             (owner, quantity, unit)
         };
-        assert_eq!(told("hinge.position"), ("hinge", Quantity::Position, "rad"));
-        assert_eq!(told("rail.x.friction"), ("rail.x", Quantity::Friction, "N"));
-        assert_eq!(told("hinge.effort"), ("hinge", Quantity::Effort, "N·m"));
-        assert_eq!(told("hinge with friction.effort"), ("hinge with friction", Quantity::Effort, "N·m or N"));
-        assert_eq!(told("unknown.velocity"), ("unknown", Quantity::Velocity, "rad/s or m/s"));
-        assert_eq!(told("base.position.qw"), ("base", Quantity::Orientation, ""));
-        assert_eq!(told("base.velocity.wx"), ("base", Quantity::AngularVelocity, "rad/s"));
-        assert_eq!(told("energy.balance"), ("energy", Quantity::Balance, "J"));
-        assert_eq!(told("energy.load"), ("energy", Quantity::Energy, "J"));
-        assert_eq!(told("custom"), ("", Quantity::Other, ""));
+        assert_eq!(parsed("hinge.position"), ("hinge", Quantity::Position, "rad"));
+        assert_eq!(parsed("rail.x.friction"), ("rail.x", Quantity::Friction, "N"));
+        assert_eq!(parsed("hinge.effort"), ("hinge", Quantity::Effort, "N·m"));
+        assert_eq!(parsed("hinge with friction.effort"), ("hinge with friction", Quantity::Effort, "N·m or N"));
+        assert_eq!(parsed("unknown.velocity"), ("unknown", Quantity::Velocity, "rad/s or m/s"));
+        assert_eq!(parsed("base.position.qw"), ("base", Quantity::Orientation, ""));
+        assert_eq!(parsed("base.velocity.wx"), ("base", Quantity::AngularVelocity, "rad/s"));
+        assert_eq!(parsed("energy.balance"), ("energy", Quantity::Balance, "J"));
+        assert_eq!(parsed("energy.load"), ("energy", Quantity::Energy, "J"));
+        assert_eq!(parsed("custom"), ("", Quantity::Other, ""));
     }
 }

@@ -73,8 +73,8 @@ impl Animation {
         })
     }
 
-    /// The shape of each link, in its own axes; `closing` are points at which loop joints close chains, `stops` has names
-    /// of joints and bounds of their positions.
+    /// The shape of each link, in its own axes; `closing` are points at which loop joints close chains, `stops` has
+    /// names of joints and bounds of their positions.
     pub fn links(
         &self,
         model: &Model,

@@ -32,8 +32,8 @@ const TOGETHER: f64 = 1e-2;
 /// Changes of velocities below this, relative to their terms, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
-/// A joint on which others depend more steeply than this, in scaled coordinates, is near a dead centre: moving it by the
-/// error of an event, some 1e-13, would move the others by more than the tolerance of that event.
+/// A joint on which others depend more steeply than this, in scaled coordinates, is near a dead centre: moving it by
+/// the error of an event, some 1e-13, would move the others by more than the tolerance of that event.
 const DEAD_CENTRE: f64 = 1e4;
 
 /// Scratch of an impact.

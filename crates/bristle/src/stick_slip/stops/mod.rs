@@ -205,8 +205,8 @@ impl Machine {
         }
     }
 
-    /// Records the stops that have opened since the event began. A joint that leaves its stop in the instant of a plastic
-    /// impact has not come to rest.
+    /// Records the stops that have opened since the event began. A joint that leaves its stop in the instant of a
+    /// plastic impact has not come to rest.
     pub(super) fn note_releases(&mut self) {
         for change in &mut self.dynamics.diagnostics.stop_changes {
             let is_closed = self.dynamics.state.stops[change.contact].closed == Some(change.end);

@@ -1,7 +1,7 @@
-//! Inertia that each joint feels at position 0, by the articulated-body recursion (Featherstone 2008, section 7.3).
+//! Inertia that resists each joint at position 0, by the articulated-body recursion (Featherstone 2008, section 7.3).
 //!
 //! ```text
-//! U = Iᴬ S,   D = Sᵀ U                                     felt by the joint while all others move freely
+//! U = Iᴬ S,   D = Sᵀ U                                     of the joint while all others move freely
 //! Iᴬ(parent) += Xᵀ (Iᴬ − U Uᵀ/D) X                         X from the parent's axes to the child's
 //! ```
 //!
@@ -42,21 +42,24 @@ pub(super) struct Carrier {
     pub p: Vector3<f64>,
     pub turn: UnitQuaternion<f64>,
     pub axis: Axis,
-    /// Armature that it takes where it feels nothing, kg·m² or kg.
+    /// Armature that it takes where nothing resists it, kg·m² or kg.
     pub armature: f64,
 }
 
 /// D below this part of the terms it is a difference of is rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// The inertia that each joint feels; 0 if it feels none. Each link has one carrier at most; joints of a ring feel
-/// nothing.
-pub(super) fn felt_inertias(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
-    felt(links, joints).iter().map(|&[felt, size]| if felt > ROUNDING * size { felt } else { 0.0 }).collect()
+/// The inertia that resists each joint; 0 if none does. Each link has one carrier at most; nothing resists joints
+/// of a ring.
+pub(super) fn articulated_inertias(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
+    resistance(links, joints)
+        .iter()
+        .map(|&[resistance, size]| if resistance > ROUNDING * size { resistance } else { 0.0 })
+        .collect()
 }
 
-/// D of each joint, and the inertia it would feel with all others locked about any axis through it.
-fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
+/// D of each joint, and the inertia that would resist it with all others locked about any axis through it.
+fn resistance(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
     let (mut articulated, mut composite) = (links.to_vec(), links.to_vec());
     let mut carrier = vec![None; links.len()];
     let mut n_children = vec![0_usize; links.len()];
@@ -64,7 +67,7 @@ fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
         carrier[joint.child] = Some(j);
         n_children[joint.parent] += 1;
     }
-    let mut felt = vec![[0.0; 2]; joints.len()];
+    let mut resistance = vec![[0.0; 2]; joints.len()];
     // links whose children are all done, leaves first
     let mut ready: Vec<usize> = (0..links.len()).filter(|&link| n_children[link] == 0).collect();
     while let Some(link) = ready.pop() {
@@ -83,8 +86,12 @@ fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
                 Axis::Revolute(_) => whole[(0, 0)] + whole[(1, 1)] + whole[(2, 2)],
                 _ => whole[(3, 3)],
             };
-            felt[j] = [S.dot(&U), size];
-            let D = if felt[j][0] > ROUNDING * size { felt[j][0] } else { felt[j][0].max(0.0) + armature };
+            resistance[j] = [S.dot(&U), size];
+            let D = if resistance[j][0] > ROUNDING * size {
+                resistance[j][0]
+            } else {
+                resistance[j][0].max(0.0) + armature
+            };
             if D > 0.0 {
                 IA -= U * U.transpose() / D;
             }
@@ -104,7 +111,7 @@ fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
             ready.push(*parent);
         }
     }
-    felt
+    resistance
 }
 
 #[cfg(test)]
@@ -128,21 +135,21 @@ mod tests {
         let m22 = 5.0 * 16.0 / 3.0;
         let m12 = m22 + 5.0 * 3.0 * 2.0;
         let m11 = 2.0 * 9.0 / 3.0 + m22 + 5.0 * 9.0 + 2.0 * 5.0 * 3.0 * 2.0;
-        let felt = felt(&links, &joints);
-        assert!((felt[1][0] - m22).abs() < 1e-13 * m22, "{felt:?}");
-        assert!((felt[0][0] - (m11 - m12 * m12 / m22)).abs() < 1e-13 * m11, "{felt:?}");
+        let resistance = resistance(&links, &joints);
+        assert!((resistance[1][0] - m22).abs() < 1e-13 * m22, "{resistance:?}");
+        assert!((resistance[0][0] - (m11 - m12 * m12 / m22)).abs() < 1e-13 * m11, "{resistance:?}");
     }
 
     #[test]
     fn turned_placement_turns_the_axis() {
-        // a rod along its own y after a quarter turn about z: along −x of the parent, about x it feels nothing
+        // a rod along its own y after a quarter turn about z: along −x of the parent, about x nothing resists it
         let i = Matrix3::from_diagonal(&Vector3::new(1.0, 0.0, 1.0));
         let turn = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), std::f64::consts::FRAC_PI_2);
         let fixed = Carrier { turn, axis: Axis::None, ..revolute(2, Vector3::zeros(), Vector3::z()) };
         let links = [Matrix6::zeros(), Matrix6::zeros(), spatial(1.0, Vector3::zeros(), &i)];
         for (a, expected) in [(Vector3::x(), 0.0), (Vector3::y(), 1.0)] {
-            let felt = felt(&links, &[revolute(1, Vector3::zeros(), a), copy(&fixed)]);
-            assert!((felt[0][0] - expected).abs() < 1e-15, "{a}: {felt:?}");
+            let resistance = resistance(&links, &[revolute(1, Vector3::zeros(), a), copy(&fixed)]);
+            assert!((resistance[0][0] - expected).abs() < 1e-15, "{a}: {resistance:?}");
         }
     }
 
@@ -151,19 +158,19 @@ mod tests {
     }
 
     #[test]
-    fn a_small_inertia_is_felt() {
+    fn a_small_inertia_resists() {
         let small = spatial(1e-3, Vector3::zeros(), &Matrix3::from_diagonal_element(1e-14));
         let joint = || [revolute(1, Vector3::x(), Vector3::z())];
-        let felt = felt_inertias(&[Matrix6::zeros(), small], &joint());
-        assert!((felt[0] - 1e-14).abs() < 1e-28, "{felt:?}");
-        assert_eq!(felt_inertias(&[Matrix6::zeros(); 2], &joint()), [0.0]);
+        let resistance = articulated_inertias(&[Matrix6::zeros(), small], &joint());
+        assert!((resistance[0] - 1e-14).abs() < 1e-28, "{resistance:?}");
+        assert_eq!(articulated_inertias(&[Matrix6::zeros(); 2], &joint()), [0.0]);
     }
 
     #[test]
-    fn a_mass_on_the_axis_is_not_felt() {
+    fn a_mass_on_the_axis_does_not_resist() {
         let head = spatial(3.0, Vector3::z() * 0.2, &Matrix3::zeros());
-        let felt = felt(&[Matrix6::zeros(), head], &[revolute(1, Vector3::y(), Vector3::z())]);
-        assert!(felt[0][0].abs() < 1e-16, "{felt:?}");
+        let resistance = resistance(&[Matrix6::zeros(), head], &[revolute(1, Vector3::y(), Vector3::z())]);
+        assert!(resistance[0][0].abs() < 1e-16, "{resistance:?}");
     }
 
     /// A point mass has two degrees of freedom on a sphere: of three intersecting axes one feels nothing.
@@ -174,7 +181,7 @@ mod tests {
         let axes = [Vector3::z(), Vector3::x(), Vector3::y()];
         let joints: Vec<Carrier> =
             axes.iter().enumerate().map(|(i, &a)| revolute(i + 1, Vector3::zeros(), a)).collect();
-        let felt = felt(&links, &joints);
-        assert!(felt[2][0] > 0.1 && felt[1][0] > 0.01 && felt[0][0].abs() < 1e-12, "{felt:?}");
+        let resistance = resistance(&links, &joints);
+        assert!(resistance[2][0] > 0.1 && resistance[1][0] > 0.01 && resistance[0][0].abs() < 1e-12, "{resistance:?}");
     }
 }

@@ -41,10 +41,10 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
         if let scene::Coupling::LoopJoint { name, .. } = coupling {
             joints.insert(name, spawn_loop_joint(coupling, &links, world)?);
         }
-        add_losses(scene, coupling, &joints, world);
     }
     for coupling in scene.couplings.iter().filter(|coupling| !is_loop(coupling)) {
         spawn_coupling(coupling, &joints, world)?;
+        add_losses(scene, coupling, &joints, world);
     }
     Ok(())
 }

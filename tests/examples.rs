@@ -80,5 +80,5 @@ fn robot_torques_with_and_without_friction() {
         "the guide shows the same controller"
     );
     let readme = include_str!("../README.md");
-    assert!(readme.contains("// friction included, as it is at this moment") && readme.contains("docs/robot.md"));
+    assert!(readme.contains("// with friction; at rest against what is wanted") && readme.contains("docs/robot.md"));
 }

@@ -9,7 +9,7 @@ fn follow(sim: &mut Simulation, torque: &mut [f64]) -> Result<(), Error> {
     let (q, v, a) = (0.5 * (3.0 * t).sin(), 1.5 * (3.0 * t).cos(), -4.5 * (3.0 * t).sin());
     let moves = sim.positions().iter().zip(sim.velocities());
     let wanted: Vec<f64> = moves.map(|(x, x_rate)| a + 100.0 * (q - x) + 20.0 * (v - x_rate)).collect();
-    sim.efforts_for(&wanted, torque)?; // friction included, as it is at this moment
+    sim.efforts_for(&wanted, torque)?; // with friction; at rest against what is wanted
     sim.set_efforts(torque)?;
     sim.step(1e-3)
 }

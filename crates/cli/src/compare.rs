@@ -142,7 +142,7 @@ impl Compare {
         let reason = collector.limits.reason();
         let (_, kept) = collector.finish();
         result.map_err(|error| match error {
-            bristle::Error::Stopped { t } => failed(&format!("at t = {t} s: {reason}")),
+            bristle::Error::Stopped { t } => failed(&format!("stopped at t = {t} s: {reason}")),
             error if error.is_refusal() => refused(error.into()),
             error => failed(&error),
         })?;

@@ -313,6 +313,10 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         }
         What::Loads => one("joints.j.load"),
         What::Drives => one("joints.j.drive"),
+        // losses are those of a motor's shaft, which has no friction of its own
+        What::Couplings if written.contains("efficiency") => {
+            vec![("couplings", format!("[{}]", written.replace("(\"j\", \"k\")", "(\"k\", \"l\")")))]
+        }
         What::Couplings => vec![("couplings", format!("[{written}]"))],
         What::Signals => vec![("joints.j.drive", format!("Effort({written})"))],
         What::Steppers if matches!(written, "Dopri5" | "Radau5") => one("solver.method"),

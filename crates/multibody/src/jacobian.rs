@@ -104,13 +104,15 @@ pub fn point_acceleration(
 /// Rates of the angular acceleration of link `i` and of the acceleration of its `point` (user's link axes), world axes,
 /// without gravity. Reads what [`crate::rnea_rate`] and [`crate::poses`] left.
 ///
-/// With ω and u the angular velocity and the velocity of the point in link axes, dots for their rates there, and g
-/// riding on the acceleration,
+/// With ω and u the angular velocity and the velocity of the point in link axes, dots for their rates there, and −g
+/// riding on the accelerations,
 ///
 /// ```text
 /// angular   ω̈ + ω × ω̇
-/// linear    ü + ω̇ × u + ω × u̇ + ω × (u̇ + ω × u) + ω × g
+/// linear    ü + ω̇ × u + ω × u̇ + ω × (u̇ + ω × u) + ġ
 /// ```
+///
+/// The recursion of the rates takes v̇ with −g, too, which adds ω × g to ü: what u̇ with −g lacks in the last product.
 pub fn point_jerk(model: &Model, work: &Work, poses: &Poses, i: usize, point: &Vector3<f64>) -> Result<Motion, Error> {
     check_body(i, model.n_bodies().min(work.link.len()).min(poses.R.len()))?;
     let (c, V, A, rate) = (model.to_canonical[i] * point, &work.link[i].vel, &work.link[i].acc, &work.delta[i]);
@@ -121,6 +123,5 @@ pub fn point_jerk(model: &Model, work: &Work, poses: &Poses, i: usize, point: &V
     let u_rate_rate = rate.linear() + alpha_rate.cross(&c);
     let angular = alpha_rate + w.cross(&alpha);
     let linear = u_rate_rate + alpha.cross(&u) + w.cross(&u_rate) + w.cross(&(u_rate + w.cross(&u)));
-    let (w_world, g) = (poses.R[i] * w, work.outside.gravity);
-    Ok(Motion::new(poses.R[i] * angular, poses.R[i] * linear + w_world.cross(&g) + work.outside.gravity_rate))
+    Ok(Motion::new(poses.R[i] * angular, poses.R[i] * linear + work.outside.gravity_rate))
 }

@@ -36,6 +36,9 @@ const ROUNDED: f64 = 1e-14;
 /// the error of an event, some 1e-13, would move the others by more than the tolerance of that event.
 const DEAD_CENTRE: f64 = 1e4;
 
+/// Rows of (1) for which there is room from the start. More of them at one instant take memory n² when they occur.
+const MAX_READY: usize = 100;
+
 /// Scratch of an impact.
 #[derive(Debug, Clone)]
 pub(in crate::stick_slip) struct ImpactWork {
@@ -70,8 +73,9 @@ impl ImpactWork {
     pub fn new(compiled: &Compiled) -> Self {
         let (n_v, contacts) = (compiled.model.tree.n_v, &compiled.inputs.contacts);
         let n_contacts = contacts.len();
-        // each contact once, and once more for the second end of a range
-        let n = n_contacts + contacts.iter().filter(|contact| contact.stops.is_some()).count();
+        let n_stops = contacts.iter().filter(|contact| contact.stops.is_some()).count();
+        // each contact once, and once more for the second end of a range; none without stops
+        let n = if n_stops == 0 { 0 } else { (n_contacts + n_stops).min(MAX_READY) };
         Self {
             hit: Vec::with_capacity(n),
             stops: Vec::with_capacity(n),

@@ -20,7 +20,7 @@ fn gear([j1, j2]: [f64; 2], ratio: f64, losses: &str, [first, second]: [&str; 2]
          \"two\", mass: 1.0, inertia: Diagonal({j2:?}, {j2:?}, {j2:?}))], joints: [Joint(name: \"a\", parent: \"world\", child: \
          \"one\", kind: Revolute(axis: (0, 0, 1)), {first}), Joint(name: \"b\", parent: \"world\", child: \"two\", \
          kind: Revolute(axis: (0, 0, 1)), {second})], couplings: [Gear(name: \"g\", joints: (\"a\", \"b\"), ratio: \
-         {ratio:?}, {losses})], output: (interval: 0.002), duration: {duration:?})"
+         {ratio:?}, {losses})], output: (interval: 0.001), duration: {duration:?})"
     );
     Scene::parse(&text, "gear.ron").unwrap_or_else(|error| panic!("{error}"))
 }

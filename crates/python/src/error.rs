@@ -10,7 +10,6 @@
 
 use bristle::Error;
 use bristle::scene::SceneError;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -88,10 +87,9 @@ impl<T> Raise<T> for anyhow::Result<T> {
     fn raised(self) -> PyResult<T> {
         self.map_err(|error| {
             let message = format!("{error:#}");
-            if error.chain().any(|cause| cause.is::<std::io::Error>()) {
-                PyOSError::new_err(message)
-            } else {
-                refused(message)
+            match error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()) {
+                Some(cause) => std::io::Error::new(cause.kind(), message).into(),
+                None => refused(message),
             }
         })
     }

@@ -128,7 +128,7 @@ def test_refusals_name_what_is_wrong() -> None:
         bristle.Recording.load("nowhere.csv")
     known = fit_of(braked())
     known.prior(COULOMB, np.nan, 0.1)
-    with pytest.raises(ValueError, match="no distribution"):
+    with pytest.raises(ValueError, match="prior"):
         known.solve()
     twice = fit_of(braked())
     twice.free(COULOMB, 2.0, (0.1, 20.0))

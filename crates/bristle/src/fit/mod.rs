@@ -318,12 +318,6 @@ impl Fit {
                 return Err(refusal(&self.scene, &parameter.path, reason, "give narrower bounds"));
             }
         }
-        for (path, (mean, deviation)) in &self.priors {
-            if !(mean.is_finite() && *deviation > 0.0 && deviation.is_finite()) {
-                let reason = format!("the prior ({mean:?}, {deviation:?}) of `{path}` is no distribution");
-                return Err(refusal(&self.scene, path, reason, "give a mean and a positive deviation"));
-            }
-        }
         if self.starts > MAX_STARTS {
             let reason = format!("{} starts are too many; the limit is {MAX_STARTS}", self.starts);
             return Err(refusal(&self.scene, "method", reason, "a few dozen find what more would find"));

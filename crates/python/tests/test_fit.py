@@ -1,5 +1,7 @@
 """Fits and sensitivities: against closed forms and central differences."""
 
+from typing import Any, Literal
+
 import conftest
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ def braked(force: float = 4.0, noise: float = 0.0) -> dict[str, np.ndarray]:
     return {"t": t, "x": x + noise * np.random.default_rng(1).standard_normal(t.size)}
 
 
-def fit_of(table: dict[str, np.ndarray], initial: str = "Measured") -> bristle.Fit:
+def fit_of(table: Any, initial: Literal["Measured", "Estimated"] = "Measured") -> bristle.Fit:
     fit = bristle.Fit(bristle.Scene.parse(SLIDE))
     fit.log(table, compare={"slide.position": "x"}, initial=initial)
     fit.free(COULOMB, 1.0, (0.1, 20.0))
@@ -121,7 +123,7 @@ def test_refusals_name_what_is_wrong() -> None:
     with pytest.raises(bristle.RefusedError, match="positive"):
         fit.log(braked(), compare={"slide.position": "x"}, noise={"slide.position": -1.0})
     with pytest.raises(bristle.RefusedError, match="method"):
-        fit.solve(method="Guess")
+        fit.solve(method="Guess")  # type: ignore[arg-type]
     with pytest.raises(bristle.RefusedError, match="give the name of a CSV file"):
         fit.log(3, compare={"slide.position": "x"})
     with pytest.raises(FileNotFoundError):

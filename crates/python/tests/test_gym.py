@@ -279,7 +279,7 @@ def test_episodes_do_not_depend_on_those_beside_them() -> None:
         )
         observations = [envs.reset(seed=3)[0][0].copy()]
         for _ in range(60):
-            actions = np.full(envs.action_space.shape, others)
+            actions = np.full((n, 1), others)
             actions[0] = 1.0
             observations.append(envs.step(actions)[0][0].copy())
         return observations

@@ -19,7 +19,7 @@ thread_local! {
 /// Calls `work`. While it runs, on this thread, `is_asked` is called at least once in every round of mode selection
 /// and of the solver of `RealTime` steps; when it returns true, they end.
 pub fn until<T>(is_asked: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
-    // put back also if `work` unwinds
+    // restored also if `work` unwinds
     let _restore = Restore(set(Some(Rc::new(is_asked))));
     work()
 }

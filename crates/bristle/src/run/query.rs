@@ -95,7 +95,7 @@ impl Simulation {
     /// those of the others. [`Simulation::set_efforts`] accepts this `tau` on a floating base, too.
     pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
-        // the state is taken out for the call and put back also after an error
+        // the state is taken out for the call and restored also after an error
         let State { q, v, .. } = &mut self.run.state.mechanics;
         let (q, v) = (std::mem::take(q), std::mem::take(v));
         let result = self.required(&q, &v, a, tau, true);

@@ -72,7 +72,7 @@ impl Batch {
     }
 
     /// Changes several copies: `change(batch, k)` is called for the k-th of `copies` and changes state, friction, load
-    /// or drive of that copy alone. If it is refused, the copies before are put back bit for bit, and nothing has
+    /// or drive of that copy alone. If it is refused, the copies before are restored bit for bit, and nothing has
     /// changed.
     pub fn change_each(
         &mut self,

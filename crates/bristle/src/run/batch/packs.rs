@@ -1,7 +1,7 @@
 //! Copies in lanes: `RealTime` steps of several copies at once.
 //!
 //! Copies next to one another that packs cover ([`applies`]) and whose clocks agree are put into the lanes of a pack
-//! and stepped there; they are put back when something else is asked of them. Where clocks differ, as after the reset
+//! and stepped there; they are unloaded when something else is asked of them. Where clocks differ, as after the reset
 //! of a single copy, each group with the same clock has its turn, a group of one included. A step in which a lane
 //! does not settle is done by the copy alone. No lane depends on its neighbours, so that a copy has the same bits in
 //! any company.

@@ -50,10 +50,10 @@ QUICK = {
     "dynamics": [("physics", ["motion", "couplings", "reaction_loads", "stick_slip", "random_machines"])],
     "real_time": [("bristle", ["real_time"]), ("physics", ["real_time"])],
     "steppers": [("steppers", []), ("bristle_integrate", []), ("physics", ["analytic", "stick_slip"])],
-    "stops": [("bristle", ["stops"]), ("stops", [])],
-    "loops": [("bristle", ["loops"]), ("physics", ["closed_loops"])],
+    "stops": [("bristle", ["stops"]), ("stops", []), ("stops_random", []), ("stops_real_time", [])],
+    "loops": [("bristle", ["loops"]), ("loops", []), ("physics", ["closed_loops"])],
     "servos": [("bristle", ["servo"]), ("physics", ["servos"])],
-    "sensitivities": [("bristle", ["sensitivity"]), ("sensitivities", [])],
+    "sensitivities": [("bristle", ["sensitivity"]), ("sensitivities", []), ("sensitivities_stops", [])],
     "packs": [("bristle", ["pack"]), ("physics", ["batch_packs"])],
 }
 # not `allocation` of integrate: reading the environment variable allocates
@@ -61,7 +61,13 @@ ALL = [
     ("physics", []),
     ("bristle", []),
     ("stops", []),
+    ("stops_random", []),
+    ("stops_real_time", []),
+    ("loops", []),
+    ("lossy_gear", []),
+    ("transmitted", []),
     ("sensitivities", []),
+    ("sensitivities_stops", []),
     ("steppers", []),
     ("bristle_integrate", []),
 ]

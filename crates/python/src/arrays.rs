@@ -90,7 +90,10 @@ pub fn table<'py>(
 ) -> PyResult<PyReadonlyArray2<'py, f64>> {
     let rows = n_rows.map_or_else(|| "m".to_owned(), |rows| rows.to_string());
     let wrong = || wrong_shape(what, value, &format!("({rows}, {n})"));
-    let array = as_floats(value)?.extract::<PyReadonlyArray2<'_, f64>>().map_err(|_| wrong())?;
+    let array = match value.extract::<PyReadonlyArray2<'_, f64>>() {
+        Ok(array) => array,
+        Err(_) => as_floats(value)?.extract::<PyReadonlyArray2<'_, f64>>().map_err(|_| wrong())?,
+    };
     let [given_rows, columns] = [array.shape()[0], array.shape()[1]];
     if columns != n || n_rows.is_some_and(|rows| rows != given_rows) { Err(wrong()) } else { Ok(array) }
 }

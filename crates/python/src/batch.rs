@@ -3,20 +3,23 @@
 //! The library lays its arrays out by coordinate, entry `k · n + i` for copy i: views have shape (n, k) and strides
 //! (1, n), and nothing is copied.
 
+mod act;
+mod links;
+mod parameters;
+
 use crate::arrays::{Count, as_floats, table, wrong_shape};
 use crate::error::{Raise, refused};
 use crate::interrupt;
-use crate::law;
-use crate::per_copy::{self, changed};
 use crate::query::Energy;
 use crate::rollout::Rollout;
 use crate::scene::SceneOrPath;
 use crate::simulation::{Simulation, directions};
 use bristle::batch;
-use bristle::component::Load;
-use bristle::friction::Law;
-use numpy::ndarray::{Array2, ArrayView2, ArrayView3, ShapeBuilder};
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::ndarray::{Array2, Array3, ArrayView2, ArrayView3, ShapeBuilder};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
@@ -214,6 +217,14 @@ impl Batch {
         Ok(modes.transpose()?.cast_into()?)
     }
 
+    /// Bristle states now: deflection z, and w of `LuGre2`; `(n, n_contacts, 2)`.
+    #[getter]
+    fn bristles<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
+        let (n, bristles) = (self.batch.len(), self.batch.bristles());
+        let of = |(i, c, k): (usize, usize, usize)| [bristles[c * n + i].z, bristles[c * n + i].w][k];
+        Array3::from_shape_fn((n, self.n_contacts, 2), of).into_pyarray(py)
+    }
+
     /// Efforts from the next step on, a view to write into; `(n, n_v)`.
     ///
     /// >>> import bristle
@@ -274,6 +285,18 @@ impl Batch {
     #[getter]
     fn contact_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.sim.bind(py).try_borrow()?.sim.contact_names().map(str::to_owned).collect())
+    }
+
+    /// Names of the links: the places of `poses`, `link_velocities` and `wrenches`.
+    #[getter]
+    fn link_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.link_names().to_vec())
+    }
+
+    /// Names of the places of `reactions`: all joints, fixed ones included.
+    #[getter]
+    fn reaction_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.reaction_names().to_vec())
     }
 
     /// Names of the joints with a drive.
@@ -399,53 +422,6 @@ impl Batch {
         }
         self.forget_targets(py, &copies);
         Ok(())
-    }
-
-    /// Sets the friction law of a joint or coupling in copies: a whole law of the same kind, or parameters of the
-    /// present one, each one number or one per copy.
-    #[pyo3(signature = (of, law=None, *, copies=None, **parameters))]
-    fn set_friction(
-        &mut self,
-        of: &str,
-        law: Option<&str>,
-        copies: Option<&Bound<'_, PyAny>>,
-        parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let copies = self.copies(copies)?;
-        let parameters = per_copy::given(parameters, copies.len())?;
-        let law: Option<Law> = law.map(|law| law::parse("friction", law)).transpose()?;
-        let mut laws = Vec::with_capacity(copies.len());
-        for (k, &copy) in copies.iter().enumerate() {
-            let present = self.batch.contact(copy, of).raised()?.0;
-            laws.push(changed("friction law", law.as_ref().unwrap_or(present), &parameters, k)?);
-        }
-        self.batch.change_each(&copies, |batch, k| batch.set_friction(copies[k], of, laws[k].clone())).raised()
-    }
-
-    /// Sets the load of a joint or coupling in copies, in the same way.
-    #[pyo3(signature = (of, load=None, *, copies=None, **parameters))]
-    fn set_load(
-        &mut self,
-        of: &str,
-        load: Option<&str>,
-        copies: Option<&Bound<'_, PyAny>>,
-        parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let copies = self.copies(copies)?;
-        let parameters = per_copy::given(parameters, copies.len())?;
-        let load: Option<Load> = load.map(|load| law::parse("load", load)).transpose()?;
-        let mut loads = Vec::with_capacity(copies.len());
-        for (k, &copy) in copies.iter().enumerate() {
-            let present = self.batch.contact(copy, of).raised()?.1;
-            loads.push(changed("load", load.as_ref().unwrap_or(present), &parameters, k)?);
-        }
-        self.batch.change_each(&copies, |batch, k| batch.set_load(copies[k], of, loads[k].clone())).raised()
-    }
-
-    /// The friction law of a joint or coupling of one copy, as a scene spells it.
-    #[pyo3(signature = (of, copy=0))]
-    fn friction_law(&self, of: &str, copy: usize) -> PyResult<String> {
-        Ok(bristle_report::written(self.batch.contact(copy, of).raised()?.0))
     }
 
     /// The energy ledger of one copy, now.

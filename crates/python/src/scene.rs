@@ -178,6 +178,15 @@ impl Scene {
         Ok(())
     }
 
+    /// The number at a path, such as `"joints.elbow.friction.coulomb"`.
+    ///
+    /// >>> import bristle
+    /// >>> bristle.Scene.load("scenes/double_pendulum_coulomb.ron").number("joints.elbow.friction.coulomb")
+    /// 0.25
+    fn number(&self, path: &str) -> PyResult<f64> {
+        self.scene().number(path).raised()
+    }
+
     /// Channels of a run of the scene and their derivatives in the parameters at `paths`, exact through located events.
     ///
     /// `channels` and `times` choose rows and columns; all channels that have derivatives, at the output instants, if
@@ -258,6 +267,12 @@ impl Scene {
     #[getter]
     fn joint_names(&self) -> Vec<&str> {
         self.scene().joints.iter().map(|joint| joint.name.as_str()).collect()
+    }
+
+    /// Names of the couplings and loop joints, in the order of the scene.
+    #[getter]
+    fn coupling_names(&self) -> Vec<&str> {
+        self.scene().couplings.iter().map(bristle::scene::Coupling::name).collect()
     }
 
     /// Names of the links, in the order of the scene.

@@ -8,6 +8,7 @@ use crate::scene::Scene;
 use bristle::component::Load;
 use bristle::friction::{Law, Mode};
 use bristle::multibody::Placement;
+use bristle::simulation::LinkVelocity;
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -75,10 +76,12 @@ impl Simulation {
         }
     }
 
-    /// Where a scene has the law or load of a joint or coupling.
-    pub(super) fn path_of(&self, of: &str, what: &str) -> String {
+    /// Remembers a law, load or drive that a caller has put on a joint or coupling, at its place in the scene.
+    pub(super) fn put_on(&mut self, of: &str, what: &str, text: String) {
         let is_joint = self.scene.scene().joints.iter().any(|joint| joint.name == of);
-        format!("{}.{of}.{what}", if is_joint { "joints" } else { "couplings" })
+        let path = format!("{}.{of}.{what}", if is_joint { "joints" } else { "couplings" });
+        self.put_on.retain(|(other, _)| *other != path);
+        self.put_on.push((path, text));
     }
 
     /// The law and load of a joint or coupling as they are now.
@@ -94,8 +97,20 @@ impl Simulation {
 
 /// Homogeneous transforms, child to world.
 pub(super) fn transforms<'py>(py: Python<'py>, poses: &[Placement]) -> PyResult<Bound<'py, PyArray3<f64>>> {
-    let numbers: Vec<f64> = poses.iter().flat_map(|pose| pose.to_homogeneous().transpose().data.0.concat()).collect();
+    let numbers: Vec<f64> = poses.iter().flat_map(homogeneous).collect();
     PyArray1::from_vec(py, numbers).reshape([poses.len(), 4, 4])
+}
+
+/// A homogeneous transform by rows.
+pub fn homogeneous(pose: &Placement) -> [f64; 16] {
+    let columns = pose.to_homogeneous();
+    std::array::from_fn(|k| columns[(k / 4, k % 4)])
+}
+
+/// Angular, then linear velocity.
+pub fn six(velocity: &LinkVelocity) -> [f64; 6] {
+    let (w, v) = (velocity.angular, velocity.linear);
+    [w.x, w.y, w.z, v.x, v.y, v.z]
 }
 
 /// Modes as numbers.

@@ -175,7 +175,6 @@ impl Fit {
     /// `progress(start, starts, iteration, error)` is called after every iteration; where it returns False, the fit
     /// ends with the best values so far. Ctrl-C raises `KeyboardInterrupt`.
     #[pyo3(signature = (*, starts=None, seed=None, method=None, band=20.0, windows=None, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn solve(
         &self,
         py: Python<'_>,

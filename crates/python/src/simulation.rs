@@ -150,16 +150,16 @@ impl Simulation {
         PyArray1::from_vec(py, directions(self.sim.modes()))
     }
 
-    /// Changes of mode in the last call of `step`.
+    /// Changes of mode, impacts on stops and releases from them in the last call of `step`.
     #[getter]
     fn events(&self) -> Vec<Event> {
-        let names: Vec<&str> = self.sim.contact_names().collect();
+        let compiled = self.sim.compiled();
         let event = |event: &bristle::simulation::ModeEvent| Event {
             t: event.t,
-            joint: names.get(event.contact).map_or_else(String::new, |name| (*name).to_owned()),
+            joint: compiled.contact_name(event.contact).to_owned(),
             before: event.from.direction() as i8,
             after: event.to.direction() as i8,
-            kind: bristle::record::EventKind::Mode,
+            kind: event.kind,
         };
         self.sim.events().iter().map(event).collect()
     }

@@ -144,6 +144,14 @@ def test_stops_are_events_and_channels() -> None:
     assert "stop" in kinds and any(name.endswith(".stop") for name in recording.names)
     again = pickle.loads(pickle.dumps(recording))
     assert {event.kind for event in again.events} == kinds
+    # the same in steps, to rounding: each output interval of the run ends one
+    sim = bristle.Simulation("scenes/pendulum_stop.ron")
+    stepped = []
+    while sim.time < recording.t[-1] - 1e-9:
+        sim.step(sim.scene.interval)
+        stepped += sim.events
+    assert [(event.joint, event.kind) for event in stepped] == [(event.joint, event.kind) for event in recording.events]
+    assert [event.t for event in stepped] == pytest.approx([event.t for event in recording.events], abs=1e-6)
 
 
 def test_counts_of_the_solver() -> None:

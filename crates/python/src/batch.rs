@@ -57,10 +57,20 @@ pub struct Batch {
 }
 
 /// A simulation, or what one is made of.
-#[derive(FromPyObject)]
 enum Machine<'py> {
     Simulation(Bound<'py, Simulation>),
     Scene(SceneOrPath<'py>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Machine<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.cast::<Simulation>() {
+            Ok(sim) => Ok(Self::Simulation(sim.to_owned())),
+            Err(_) => value.extract().map(Self::Scene),
+        }
+    }
 }
 
 impl Batch {
@@ -425,27 +435,27 @@ impl Batch {
     }
 
     /// The energy ledger of one copy, now.
-    fn energy(&mut self, copy: usize) -> PyResult<Energy> {
-        self.batch.energy(copy).raised().map(Energy::from)
+    fn energy(&mut self, copy: Count) -> PyResult<Energy> {
+        self.batch.energy(copy.0).raised().map(Energy::from)
     }
 
     /// Everything of one copy as bytes, for this copy, another one, or a `Simulation` of the same machine.
-    fn snapshot<'py>(&mut self, py: Python<'py>, copy: usize) -> PyResult<Bound<'py, PyBytes>> {
+    fn snapshot<'py>(&mut self, py: Python<'py>, copy: Count) -> PyResult<Bound<'py, PyBytes>> {
         self.take_targets(py);
-        Ok(PyBytes::new(py, &self.batch.snapshot(copy).raised()?))
+        Ok(PyBytes::new(py, &self.batch.snapshot(copy.0).raised()?))
     }
 
     /// Goes on from a snapshot of this machine.
-    fn restore(&mut self, py: Python<'_>, copy: usize, snapshot: &[u8]) -> PyResult<()> {
-        self.batch.restore(copy, snapshot).raised()?;
-        self.forget_targets(py, &[copy]);
+    fn restore(&mut self, py: Python<'_>, copy: Count, snapshot: &[u8]) -> PyResult<()> {
+        self.batch.restore(copy.0, snapshot).raised()?;
+        self.forget_targets(py, &[copy.0]);
         Ok(())
     }
 
     /// One copy as a simulation of its own.
-    fn simulation(&mut self, py: Python<'_>, copy: usize) -> PyResult<Simulation> {
+    fn simulation(&mut self, py: Python<'_>, copy: Count) -> PyResult<Simulation> {
         self.take_targets(py);
-        let snapshot = self.batch.snapshot(copy).raised()?;
+        let snapshot = self.batch.snapshot(copy.0).raised()?;
         let mut sim = self.sim.bind(py).try_borrow_mut()?.copy(py)?;
         sim.restore(py, &snapshot)?;
         Ok(sim)

@@ -5,6 +5,7 @@ use crate::sensitivities::Sensitivities;
 use crate::value;
 use bristle::urdf::{FrictionFile, Import, Options, load_scene, read_scene};
 use bristle_report::written;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
@@ -72,10 +73,21 @@ impl Scene {
 }
 
 /// A scene, or the file of one.
-#[derive(FromPyObject)]
 pub enum SceneOrPath<'py> {
     Scene(PyRef<'py, Scene>),
     Path(PathBuf),
+}
+
+impl<'py> FromPyObject<'_, 'py> for SceneOrPath<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(scene) = value.cast::<Scene>() {
+            return Ok(Self::Scene(scene.try_borrow()?));
+        }
+        let given = || PyTypeError::new_err(format!("a `Scene` is wanted, or the name of its file, not {}", &*value));
+        value.extract().map(Self::Path).map_err(|_| given())
+    }
 }
 
 impl SceneOrPath<'_> {
@@ -153,7 +165,7 @@ impl Scene {
     /// Puts a value in the place of the one that a path names, such as `"joints.elbow.friction.coulomb"`.
     ///
     /// Numbers, bools, tuples and lists are written as they are; a `str` stands for itself: `"Radau5"`,
-    /// `"Coulomb(coulomb: 0.3)"`. What is refused has not happened.
+    /// `"Coulomb(coulomb: 0.3)"`; text that has spaces is quoted, `'"my robot"'`. What is refused has not happened.
     ///
     /// >>> import bristle
     /// >>> scene = bristle.Scene.load("scenes/double_pendulum.ron")

@@ -61,7 +61,8 @@ def test_drives_can_be_read_and_changed() -> None:
     [
         ("yaw", None, {"kp": np.nan}, "finite"),
         ("yaw", None, {"kb": 1.0}, "kb"),
-        ("yaw", "Pid(kp: 1.0", {}, "drive `Pid"),
+        ("yaw", "Pid(kp: 1.0", {}, r"Scene.set:1:\d+(.|\n)*\^"),
+        ("yaw", "Pid(kb: 1.0, target: Constant(0.0))", {}, r"unknown field `kb`(.|\n)*\^\^(.|\n)*did you mean `kp`"),
         ("shoulder", None, {"kp": 1.0}, "`shoulder` has no drive; those of yaw"),
         ("jaw", PID, {}, "jaw"),
         ("yaw", "Pull(stiffness: -1.0, target: Constant(0.0))", {}, "stiffness"),

@@ -3,7 +3,7 @@
 //! The library has them by link and copy, entry `k · n + i` for copy i; they are gathered when asked for.
 
 use super::Batch;
-use crate::arrays::{matrix, table};
+use crate::arrays::{Count, matrix, point, table};
 use crate::error::Raise;
 use crate::simulation::{homogeneous, six};
 use numpy::ndarray::{Array3, Array4};
@@ -52,15 +52,15 @@ impl Batch {
     }
 
     /// Jacobian of a point on a link of one copy, given in link axes: world axes, angular part first; `(6, n_v)`.
-    #[pyo3(signature = (copy, link, point=[0.0, 0.0, 0.0]))]
+    #[pyo3(signature = (copy, link, point=None))]
     fn jacobian<'py>(
         &mut self,
         py: Python<'py>,
-        copy: usize,
+        copy: Count,
         link: &str,
-        point: [f64; 3],
+        point: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let jacobian = self.batch.jacobian(copy, link, point).raised()?;
+        let jacobian = self.batch.jacobian(copy.0, link, self::point(point)?).raised()?;
         matrix(py, bristle::nalgebra::DMatrix::from_column_slice(6, jacobian.ncols(), jacobian.as_slice()))
     }
 

@@ -8,6 +8,7 @@ use bristle::component::{Drive, Load};
 use bristle::friction::Law;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::de::DeserializeOwned;
 
 /// Parameters, one for all copies or one each.
 #[pymethods]
@@ -17,6 +18,7 @@ impl Batch {
     #[pyo3(signature = (of, law=None, *, copies=None, **parameters))]
     fn set_friction(
         &mut self,
+        py: Python<'_>,
         of: &str,
         law: Option<&str>,
         copies: Option<&Bound<'_, PyAny>>,
@@ -24,7 +26,7 @@ impl Batch {
     ) -> PyResult<()> {
         let copies = self.copies(copies)?;
         let parameters = per_copy::given(parameters, copies.len())?;
-        let law: Option<Law> = law.map(|law| law::parse("friction", law)).transpose()?;
+        let law: Option<Law> = law.map(|law| self.parsed(py, of, "friction", law)).transpose()?;
         let mut laws = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.contact(copy, of).raised()?.0;
@@ -37,6 +39,7 @@ impl Batch {
     #[pyo3(signature = (of, load=None, *, copies=None, **parameters))]
     fn set_load(
         &mut self,
+        py: Python<'_>,
         of: &str,
         load: Option<&str>,
         copies: Option<&Bound<'_, PyAny>>,
@@ -44,7 +47,7 @@ impl Batch {
     ) -> PyResult<()> {
         let copies = self.copies(copies)?;
         let parameters = per_copy::given(parameters, copies.len())?;
-        let load: Option<Load> = load.map(|load| law::parse("load", load)).transpose()?;
+        let load: Option<Load> = load.map(|load| self.parsed(py, of, "load", load)).transpose()?;
         let mut loads = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.contact(copy, of).raised()?.1;
@@ -87,7 +90,7 @@ impl Batch {
         self.take_targets(py);
         let copies = self.copies(copies)?;
         let parameters = per_copy::given(parameters, copies.len())?;
-        let drive: Option<Drive> = drive.map(|drive| law::parse("drive", drive)).transpose()?;
+        let drive: Option<Drive> = drive.map(|drive| self.parsed(py, joint, "drive", drive)).transpose()?;
         let mut drives = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.drive(copy, joint).raised()?;
@@ -105,5 +108,15 @@ impl Batch {
     #[pyo3(signature = (joint, copy=0))]
     fn drive(&self, joint: &str, copy: usize) -> PyResult<String> {
         Ok(bristle_report::written(self.batch.drive(copy, joint).raised()?))
+    }
+}
+
+impl Batch {
+    /// A law, load or drive from its text.
+    fn parsed<T: DeserializeOwned>(&self, py: Python<'_>, of: &str, what: &str, text: &str) -> PyResult<T> {
+        law::parse(what, text).map_err(|plain| match self.sim.bind(py).try_borrow() {
+            Ok(sim) => sim.pointed_at(of, what, text, plain),
+            Err(_) => plain,
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::views::{six, transforms};
-use crate::arrays::{numbers, rows};
+use crate::arrays::{numbers, point, rows, three};
 use crate::error::{Raise, refused};
 use crate::law::{self, Template};
 use bristle::component::{Drive, Load};
@@ -90,13 +90,14 @@ impl Simulation {
     }
 
     /// Velocity of a link and of a point on it, given in link axes: angular, rad/s, then linear, m/s, in world axes.
-    #[pyo3(signature = (link, point=[0.0, 0.0, 0.0]))]
+    #[pyo3(signature = (link, point=None))]
     fn link_velocity<'py>(
         &mut self,
         py: Python<'py>,
         link: &str,
-        point: [f64; 3],
+        point: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let point = self::point(point)?;
         let velocity = self.compute(py, |sim| sim.link_velocity(link, point))?;
         Ok(PyArray1::from_slice(py, &six(&velocity)))
     }
@@ -126,14 +127,14 @@ impl Simulation {
     }
 
     /// Sets the wrench on a link: moment about its origin, N·m, and force, N, in link axes.
-    fn set_wrench(&mut self, link: &str, moment: [f64; 3], force: [f64; 3]) -> PyResult<()> {
-        self.sim.set_wrench(link, moment, force).raised()
+    fn set_wrench(&mut self, link: &str, moment: &Bound<'_, PyAny>, force: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sim.set_wrench(link, three("moment", moment)?, three("force", force)?).raised()
     }
 
     /// The same in world axes. It turns with the link: set it before each step where a force keeps its direction in the
     /// world.
-    fn set_world_wrench(&mut self, link: &str, moment: [f64; 3], force: [f64; 3]) -> PyResult<()> {
-        self.sim.set_world_wrench(link, moment, force).raised()
+    fn set_world_wrench(&mut self, link: &str, moment: &Bound<'_, PyAny>, force: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sim.set_world_wrench(link, three("moment", moment)?, three("force", force)?).raised()
     }
 
     /// Puts a revolute or prismatic joint somewhere, with a velocity.
@@ -168,7 +169,7 @@ impl Simulation {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let law: Law = match law {
-            Some(law) => law::parse("friction", law)?,
+            Some(law) => law::parse("friction", law).map_err(|plain| self.pointed_at(of, "friction", law, plain))?,
             None => self.contact(of)?.0,
         };
         let parameters = law::parameters(parameters)?;
@@ -190,7 +191,7 @@ impl Simulation {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let load: Load = match load {
-            Some(load) => law::parse("load", load)?,
+            Some(load) => law::parse("load", load).map_err(|plain| self.pointed_at(of, "load", load, plain))?,
             None => self.contact(of)?.1,
         };
         let parameters = law::parameters(parameters)?;
@@ -229,7 +230,7 @@ impl Simulation {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let drive: Drive = match drive {
-            Some(drive) => law::parse("drive", drive)?,
+            Some(drive) => law::parse("drive", drive).map_err(|plain| self.pointed_at(joint, "drive", drive, plain))?,
             None => self.present_drive(joint)?,
         };
         let parameters = law::parameters(parameters)?;

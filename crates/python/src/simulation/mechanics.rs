@@ -1,7 +1,7 @@
 //! The mechanics of the machine at its present state.
 
 use super::Simulation;
-use crate::arrays::{matrix, numbers};
+use crate::arrays::{matrix, numbers, point};
 use crate::query::{self, Energy, Linearization};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -54,8 +54,14 @@ impl Simulation {
     }
 
     /// Jacobian of a point on a link, given in link axes: world axes, angular part first; `(6, n_v)`.
-    #[pyo3(signature = (link, point=[0.0, 0.0, 0.0]))]
-    fn jacobian<'py>(&mut self, py: Python<'py>, link: &str, point: [f64; 3]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    #[pyo3(signature = (link, point=None))]
+    fn jacobian<'py>(
+        &mut self,
+        py: Python<'py>,
+        link: &str,
+        point: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let point = self::point(point)?;
         let jacobian = self.compute(py, |sim| sim.jacobian(link, point))?;
         let n = jacobian.ncols();
         matrix(py, bristle::nalgebra::DMatrix::from_column_slice(6, n, jacobian.as_slice()))

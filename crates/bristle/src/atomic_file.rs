@@ -237,6 +237,7 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Nothing, where directories cannot be synchronised.
 #[cfg(not(unix))]
 pub fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())

@@ -109,7 +109,7 @@ impl Scene {
     ///
     /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
     /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
-    /// refused.
+    /// refused, and so are tables, and matrices of a step, above 4 GB.
     pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
         let names = self.differentiable_channels()?;
         let n_times = (self.duration / self.output.interval).ceil() as usize;

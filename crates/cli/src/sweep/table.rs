@@ -141,6 +141,7 @@ impl Table {
         sync_directory(&self.path)
     }
 
+    /// The name it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
     }

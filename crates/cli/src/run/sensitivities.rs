@@ -3,7 +3,7 @@
 use crate::{Outcome, target};
 use anyhow::Result;
 use bristle::{Error, Scene, csv};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Runs the scene with its derivatives and writes the table; the name of the file.
@@ -32,10 +32,11 @@ pub fn write(scene: &Scene, paths: &[String], file: &Path, inputs: &[&Path]) -> 
     Ok(file.display().to_string())
 }
 
-/// Whether the input was refused, or the run failed.
+/// Whether the input was refused, or the run or the writing of its table failed.
 pub fn outcome(error: &anyhow::Error) -> Outcome {
     match error.downcast_ref::<Error>() {
         Some(error) if !error.is_refusal() => Outcome::Failed,
+        None if error.root_cause().is::<io::Error>() => Outcome::Failed,
         _ => Outcome::Refused,
     }
 }

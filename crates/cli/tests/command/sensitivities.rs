@@ -73,3 +73,16 @@ fn limits_end_derivatives_and_say_so() {
     assert!(output.status.code() == Some(1) && said.contains("before the derivatives were complete"), "{said}");
     assert!(said.contains("--max-time") && !out.0.exists() && !table.0.exists(), "{said}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_fails_and_leaves_no_table() {
+    let folder = Temporary::folder("derivatives-full");
+    std::fs::write(folder.0.join("slide.ron"), SLIDE).unwrap();
+    let arguments = ["run", "slide.ron", "-q", "--out", "x.csv", "--sensitivities", FRICTION];
+    let output = super::lost::bristle_on_a_full_disk(&folder.0, 0, &arguments);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("cannot write x.sensitivities.csv"), "{said}");
+    let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["slide.ron"]);
+}

@@ -53,8 +53,8 @@ const JOINTS: &[Entry] = &[
 
 const LIMITS: &[Entry] = &[(
     "Limits(lower: -1.0, upper: 0.5, restitution: 0.6)",
-    "stops at the ends of the range, with impacts and resting contact; either bound may be left out. The largest effort \
-     of drive and caller together is `effort_limit: 87.0`, a field of its own",
+    "stops at the ends of the range, with impacts and resting contact; either bound may be left out. The largest \
+     effort of drive and caller together is `effort_limit: 87.0`, a field of its own",
 )];
 
 const LAWS: &[Entry] = &[

@@ -3,9 +3,9 @@
 //! With g the gap of a stop at the start of the step, d the direction into the range, e Newton's restitution,
 //!
 //! ```text
-//! open, or closed        0 ≤ P ⊥ d v₁ + g/h ≥ 0                no joint passes its stop: d (q₁ − bound) = g + h d v₁  (1)
-//! hit and approached     0 ≤ P ⊥ d (v₁ + e v₀) ≥ 0             P: the impulse of the stop                           (2)
-//! heat of the stop       −½ P d (v₀ + v₁)                                                                            (3)
+//! open, or closed       0 ≤ P ⊥ d v₁ + g/h ≥ 0             no joint passes its stop: d (q₁ − bound) = g + h d v₁   (1)
+//! hit and approached    0 ≤ P ⊥ d (v₁ + e v₀) ≥ 0          P: the impulse of the stop                              (2)
+//! heat of the stop      −½ P d (v₀ + v₁)                                                                           (3)
 //! ```
 //!
 //! Both are set-valued monotone laws, and the problem of the step stays convex. The step is solved with (1) first.

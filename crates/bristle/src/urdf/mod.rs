@@ -24,8 +24,8 @@
 //! assert_eq!(robot.scene.joints[1].damping, 0.1);
 //! assert_eq!(
 //!     robot.lines[2].to_string(),
-//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: Coulomb, \
-//!      effort to 50 N·m, stops at -1 and 1 rad; not used: `velocity` 2 of `limit`"
+//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: \
+//!      Coulomb, effort to 50 N·m, stops at -1 and 1 rad; not used: `velocity` 2 of `limit`"
 //! );
 //! # Ok::<(), bristle::scene::SceneError>(())
 //! ```
@@ -36,10 +36,10 @@
 //! |---|---|
 //! | `link` with `inertial` | `Link`: mass, centre of mass; the inertia turned into link axes |
 //! | `link` without | a link without mass, and a line that says so |
-//! | the root link | held by a `Fixed` joint `world_to_NAME`, or a `Free` one with [`Options::floating`]; a root called `world` is the world |
+//! | the root link | held by a `Fixed` joint `world_to_NAME`, or `Free` with [`Options::floating`]; a root `world` is the world |
 //! | `joint` `revolute`, `continuous`, `prismatic` | `Revolute`, `Prismatic`; the axis made unit, x if left out |
 //! | `joint` `fixed`, `floating` | `Fixed`, `Free` |
-//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`, with links without mass between |
+//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`; links between have no mass |
 //! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |

@@ -84,11 +84,7 @@ impl PartialFile {
 
     /// An error if the file was removed or replaced.
     pub fn check_in_place(&self) -> io::Result<()> {
-        if self.is_in_place() {
-            Ok(())
-        } else {
-            Err(io::Error::other("this file was removed or replaced while it was being written"))
-        }
+        check_at(&self.file, &self.path)
     }
 
     /// Content is complete: the file takes the name `path`, for good. A symbolic link of that name is replaced, and
@@ -204,6 +200,15 @@ fn lock(file: &File) -> io::Result<()> {
     if let Err(TryLockError::WouldBlock) = file.try_lock() { Err(busy()) } else { Ok(()) }
 }
 
+/// An error if an open file is not the one of that name any more, which is no link.
+pub fn check_at(file: &File, path: &Path) -> io::Result<()> {
+    if is_at(file, path) {
+        Ok(())
+    } else {
+        Err(io::Error::other("this file was removed or replaced while it was being written"))
+    }
+}
+
 /// Whether an open file is still the one of that name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
@@ -222,7 +227,7 @@ fn is_at(_: &File, path: &Path) -> bool {
 
 /// A name is on the disk when its directory is.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // one that may be written but not read, or a file system that has no such thing, leaves it to chance
     let Ok(directory) = File::open(directory) else { return Ok(()) };
@@ -232,8 +237,9 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Nothing, where directories cannot be synchronised.
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
+pub fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -135,7 +135,7 @@ impl Sweep {
         let threads = self.threads.unwrap_or_else(cores).min(points.len() - n_found);
         let filled = fill(&mut table, points.len(), threads, &row, &mut progress, &interrupt);
         progress.clear();
-        filled.map_err(|error| End::Failed(format!("{path}: {error}")))?;
+        filled.and_then(|()| table.finish()).map_err(|error| End::Failed(format!("{path}: {error}")))?;
 
         let n_failed = table.n_failed();
         if !self.quiet {

@@ -1,5 +1,6 @@
 """Simulations: the same numbers as the library, views, setters, snapshots, errors."""
 
+import _thread
 import copy
 import pickle
 import threading
@@ -180,25 +181,23 @@ def test_failed_runs_keep_their_rows() -> None:
 
 
 def test_other_threads_run_during_a_run() -> None:
-    sim = bristle.Simulation("scenes/chain_10.ron")
+    """Another thread counts and then ends the run: with the lock held it would never come to that."""
+    sim = bristle.Simulation(bristle.Scene.load("scenes/chain_10.ron", set={"duration": 1e3}))
     ticks = 0
-    done = threading.Event()
 
     def tick() -> None:
         nonlocal ticks
-        while not done.is_set():
+        for _ in range(100):
             ticks += 1
-            time.sleep(0.001)
+            time.sleep(1e-4)
+        _thread.interrupt_main()
 
     thread = threading.Thread(target=tick)
-    thread.start()
-    start = time.perf_counter()
-    sim.run(1.0)
-    spent = time.perf_counter() - start
-    done.set()
+    with pytest.raises(KeyboardInterrupt):
+        thread.start()
+        sim.run()
     thread.join()
-    # a lock that is held would leave the other thread one tick
-    assert ticks > 1 + 20 * spent
+    assert ticks == 100 and 0.0 < sim.time < 1e3
 
 
 def test_robots_have_friction_from_a_file() -> None:

@@ -169,6 +169,23 @@ def test_wrong_shapes_say_which_was_wanted() -> None:
         sim.efforts = np.zeros((3, 1))
     with pytest.raises(bristle.RefusedError, match="there is no joint `elbwo`"):
         sim.position("elbwo")
+    with pytest.raises(bristle.RefusedError, match=r"`moment` has shape \(2,\); the shape wanted is \(3,\)"):
+        sim.set_wrench("fore", [0.0, 0.0], [0.0, 0.0, 1.0])
+    with pytest.raises(bristle.RefusedError, match=r"`point` has shape \(1, 3\); the shape wanted is \(3,\)"):
+        sim.jacobian("fore", [[0.0, 0.0, 0.0]])
+    with pytest.raises(bristle.RefusedError, match="`q` is no array of real numbers"):
+        sim.set_state([[1.0], [1.0, 2.0]], [0.0, 0.0, 0.0])
+
+
+def test_wrong_laws_and_scenes_say_what_is_wanted() -> None:
+    sim = bristle.Simulation(ARM)
+    for machine in (sim, bristle.Batch(ARM, 2)):
+        with pytest.raises(bristle.SceneError, match=r"Scene.set:1:\d+(.|\n)*\^(.|\n)*did you mean `Coulomb`"):
+            machine.set_friction("yaw", "Coulmb(coulomb: 0.1)")
+    with pytest.raises(bristle.RefusedError, match="`yaw` has no friction: give a whole law"):
+        sim.set_friction("yaw", coulomb=0.1)
+    with pytest.raises(TypeError, match="a `Scene` is wanted, or the name of its file, not 3"):
+        bristle.Simulation(3)  # type: ignore[arg-type]
 
 
 def test_failed_runs_keep_their_rows() -> None:

@@ -33,9 +33,9 @@
 mod jam;
 
 use super::Dynamics;
-use super::diagnostics::Diagnostics;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
+use super::jacobian::load_rows;
 use super::point::Point;
 use super::scheme::TIGHT;
 use bristle_integrate::linear::Lu;
@@ -232,18 +232,10 @@ impl Dynamics {
     /// M_P and the factors of J for the reactions found last.
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.coordinates.active.len();
-        self.load_rows(s);
-        let Self {
-            compiled,
-            work,
-            newton: NewtonWork { rows, .. },
-            coordinates,
-            point: Point { q, .. },
-            diagnostics: Diagnostics { counters, .. },
-            ..
-        } = self;
-        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
-        counters.n_sweeps += 1;
+        let Self { compiled, point, coordinates, work, newton, diagnostics, .. } = self;
+        let rows = load_rows(compiled, point, work, &mut newton.rows, s);
+        mass_rows(&compiled.model.tree, work, &point.q, rows, &mut at.mass)?;
+        diagnostics.counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
         matrix.clear();
         let n_v = at.mass.nrows();

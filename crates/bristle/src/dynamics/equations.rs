@@ -39,7 +39,7 @@ use crate::constraint::loops::{Chart, Loops};
 use crate::error::{Error, Result};
 use crate::model::StopChange;
 use crate::model::{Compiled, Inputs};
-use crate::scene::Formulation;
+use crate::solver::Formulation;
 use crate::world::component::Drive;
 use bristle_friction::Mode;
 use bristle_multibody::{Poses, Reaction, Work, kinematics, poses, reactions};

@@ -46,7 +46,7 @@ pub struct Progress {
 pub struct Watch<'a> {
     /// Whether the fit is to end with what it has.
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
-    /// Told after every iteration.
+    /// Called after every iteration.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 

@@ -5,6 +5,7 @@ use crate::dynamics::Dynamics;
 use crate::dynamics::efforts::effort_rates;
 use crate::dynamics::failure::Failure;
 use crate::dynamics::implicit::NewtonWork;
+use crate::dynamics::jacobian::load_rows;
 use crate::dynamics::jerk::JerkWork;
 use crate::dynamics::point::Point;
 use bristle_multibody::{axis_row, mass_rows, rnea_rate};
@@ -19,9 +20,9 @@ impl Dynamics {
         }
         self.coordinates.rates(&mut at.u);
         // M_P u − M u: the contribution of friction
-        self.load_rows(share);
-        let Self { compiled, work, newton: NewtonWork { rows, .. }, point: Point { q, kappa, .. }, .. } = self;
-        let u = &at.u;
+        let Self { compiled, work, newton: NewtonWork { rows, .. }, point, .. } = self;
+        load_rows(compiled, point, work, rows, share);
+        let (u, Point { q, kappa, .. }) = (&at.u, &*point);
         mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
         for i in 0..u.len() {
             at.g[i] = (0..u.len()).map(|j| at.mass[(i, j)] * u[j]).sum();

@@ -141,7 +141,7 @@ fn work_is_motion_and_heat() {
 }
 
 #[test]
-fn an_effort_on_the_second_shaft_drives_against_the_losses() {
+fn the_second_shaft_drives_against_losses() {
     // inverse dynamics moves the gear from its second joint, and gives back the accelerations
     for (v, a) in [(1.0, 0.8), (1.0, -1.5), (-1.0, 0.6), (-0.5, -2.0)] {
         let scene =

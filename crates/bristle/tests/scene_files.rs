@@ -397,7 +397,7 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
 }
 
 #[test]
-fn couplings_that_may_not_be_meant_are_warned_of_by_name() {
+fn suspicious_couplings_are_warned_of() {
     let scene = |formulation: &str, coupling: &str| {
         let text = format!(
             "Scene(links: [Link(name: \"la\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"lb\", mass: 1.0, inertia: Diagonal(1.0, 1.0, \

@@ -157,7 +157,7 @@ impl Fit {
         Ok(())
     }
 
-    /// What is known of a parameter beforehand: mean and standard deviation.
+    /// Prior knowledge of a parameter: mean and standard deviation.
     fn prior(&mut self, path: &str, mean: f64, deviation: f64) {
         self.change(|fit| fit.prior(path, mean, deviation));
     }

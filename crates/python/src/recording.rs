@@ -62,7 +62,7 @@ impl Recording {
         Ok(Self { results: Results::from_recording(recording).raised()?, run })
     }
 
-    /// What a picture shows, with the units of the scene.
+    /// The channels of a picture, with the units of the scene.
     fn selection(&self) -> Selection {
         let Some(run) = &self.run else { return Selection::default() };
         let scene = run.scene.scene();
@@ -137,7 +137,7 @@ impl Recording {
         self.run.as_ref().map(|run| run.wall.as_secs_f64())
     }
 
-    /// What a user ought to know although the run went on.
+    /// Warnings about a run that went on.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default()

@@ -253,7 +253,7 @@ fn two_runs_of_one_name_do_not_mix_their_rows() {
     assert_eq!(rows.lines().count(), expected);
 }
 
-/// Who reads messages may stop reading (`2>&1 | head`): the run goes on, with its results and its code.
+/// A closed standard error (`2>&1 | head`) does not end the run, its results or its exit code.
 #[test]
 fn nobody_has_to_read_messages() {
     let out = Temporary::new("unread.csv");

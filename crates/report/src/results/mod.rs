@@ -38,7 +38,7 @@ pub struct ResultEvent {
     pub from: i8,
     /// Mode after.
     pub to: i8,
-    /// What happened; files of older versions know changes of mode alone.
+    /// Kind of the event; files of older versions have changes of mode alone.
     #[serde(default)]
     pub event: EventKind,
 }

@@ -162,7 +162,7 @@ impl Fit {
         self.change(|fit| fit.prior(path, mean, deviation));
     }
 
-    /// Looks at the logs and at what they can tell, without a fit: a list of sentences.
+    /// Checks the logs and the identifiability of the parameters, without a fit: a list of sentences.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| self.fit.check()).raised()
     }

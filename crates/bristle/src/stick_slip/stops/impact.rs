@@ -9,7 +9,7 @@
 //! ```
 //!
 //! a linear complementarity problem (`nonnegative`). Couplings and prescribed motions are constraints. Friction is
-//! finite: it has no impulse, and a stuck contact is not held through an impact. (2) is the heat of each joint.
+//! finite: it has no impulse, and a stuck contact is not locked during an impact. (2) is the heat of each joint.
 //!
 //! Joints whose further bounces are summed, and contacts that an impact sets free for less than the resolution, are
 //! *held*: see `rests`.

@@ -215,7 +215,7 @@ fn modelica_lossy_gear_demo_3() {
 }
 
 #[test]
-fn what_would_be_transmitted_too_is_refused() {
+fn other_efforts_through_the_gear_are_refused() {
     let bad = |first: &str, second: &str, more: &str| {
         let text = format!(
             "Scene(links: [Link(name: \"one\", mass: 1.0), Link(name: \"two\", mass: 1.0)], joints: [Joint(name: \"a\", \

@@ -4,7 +4,7 @@
 //! y(t; p),        ∂y/∂p = lim (y(t; p + ε) − y(t; p − ε)) / 2ε
 //! ```
 //!
-//! without differences of runs: `formulation::sensitivity` integrates the variational equations beside the run and
+//! without differences of runs: `stick_slip::sensitivity` integrates the variational equations beside the run and
 //! carries them across its events. A parameter is a number of the scene, by its path as in `--set`.
 //!
 //! ```

@@ -70,6 +70,33 @@ pub enum Load {
     },
 }
 
+impl Load {
+    /// Names and values of the coefficients of a reducer, none of which may be negative; `None` for other loads.
+    pub(crate) fn coefficients(&self) -> Option<[(&'static str, f64); 7]> {
+        let &Self::Transmitted {
+            preload,
+            driving,
+            back_driving,
+            driving_squared,
+            back_driving_squared,
+            motor_friction,
+            rotor,
+        } = self
+        else {
+            return None;
+        };
+        Some([
+            ("preload", preload),
+            ("driving", driving),
+            ("back_driving", back_driving),
+            ("driving_squared", driving_squared),
+            ("back_driving_squared", back_driving_squared),
+            ("motor_friction", motor_friction),
+            ("rotor", rotor),
+        ])
+    }
+}
+
 #[cfg(feature = "scene")]
 fn one() -> f64 {
     1.0

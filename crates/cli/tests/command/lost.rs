@@ -338,7 +338,7 @@ fn columns_and_events_have_separate_files() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_one_output_cannot_do_keeps_back_no_other() {
+fn a_failed_output_leaves_the_others() {
     let folder = Temporary::folder("others");
     let outputs = ["--out", "k.csv", "--events", "e.csv", "--plot", "p.svg", "--report", "r.html", "--stats", "s.json"];
     // room for rows, events and statistics, not for pictures

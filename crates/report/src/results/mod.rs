@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn other_files_are_refused() {
         let read = |text: &str| csv::read(text.as_bytes()).and_then(Results::checked).unwrap_err();
         for (text, reason) in [
             ("", "no channel `t`"),

@@ -1,7 +1,7 @@
 //! `RealTime` steps of several machines of one model at once, one in each lane of a pack.
 //!
 //! The equations and the exchange of modes are those of `active_set`; here every number is a pack. Lanes differ in
-//! numbers, modes and rounds: a lane whose modes have settled keeps its solution while others go on, and no operation
+//! numbers, modes and rounds: a lane whose modes are found keeps its solution while others iterate, and no operation
 //! mixes lanes, so that a machine has the same bits whatever its neighbours do. A lane whose modes do not converge is not
 //! advanced, and its machine takes that step alone.
 //!

@@ -6,6 +6,7 @@
 use crate::atomic_file;
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::model::StopChange;
 use crate::record::csv;
 use bristle_friction::Mode;
 use std::collections::HashMap;
@@ -31,6 +32,11 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Of a change at a stop.
+    pub(crate) fn of_stop(change: &StopChange) -> Self {
+        if change.is_release { Self::Open } else { Self::Stop }
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {

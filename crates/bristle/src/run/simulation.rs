@@ -87,7 +87,7 @@ pub struct Simulation {
     /// Scratch: velocities that are coupled to one another, their positions and rates.
     moved: Vec<(usize, f64, f64)>,
     results: WriteBack,
-    /// Mode changes since the last call to `step`, and how many of them it has reported; scratch: modes before.
+    /// Events since the last call to `step`, and how many of them it has reported; scratch: modes before.
     events: Vec<ModeEvent>,
     n_reported: usize,
     modes: Vec<Mode>,

@@ -94,6 +94,16 @@ pub(super) fn covers(run: &Run) -> bool {
     run.system.dynamics.is_real_time() && applies(run.compiled())
 }
 
+/// Updates of a velocity, some 40 µs of them, below which one thread is done before a second one has woken up.
+const SHORT: f64 = 400.0;
+
+/// Whether `steps` times `dt` of these copies are too little work for more than one thread.
+pub(super) fn is_short(copies: &[Copy], dt: f64, steps: usize) -> bool {
+    let Some(run) = copies.first().map(|copy| &copy.run) else { return true };
+    let n_steps = run.driver.fixed_steps().map_or(f64::INFINITY, |clock| (dt / clock.step()).ceil());
+    n_steps * (copies.len() * steps * run.state.mechanics.v.len()) as f64 <= SHORT
+}
+
 impl Job<'_> {
     /// Advances the copies by `steps` times `dt`; their failures are theirs.
     pub fn run(&mut self, dt: f64, steps: usize) {

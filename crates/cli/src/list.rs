@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
   bristle list laws loads
   bristle list scenes --folder scenes
 
-What is read but cannot be run yet is marked so.")]
+Entries that are read but cannot be run yet are marked.")]
 pub struct List {
     /// The kind to list; everything if left out
     #[arg(value_enum, value_name = "WHAT")]

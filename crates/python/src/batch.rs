@@ -263,7 +263,7 @@ impl Batch {
             .map_err(|_| wrong_shape("efforts", efforts, &format!("({}, {})", shape[0], shape[1])))
     }
 
-    /// What the drives follow from the next step on, an array to write into; NaN is a drive's own signal;
+    /// Targets of the drives from the next step on, an array to write into; NaN is a drive's own signal;
     /// `(n, n_drives)`.
     #[getter]
     fn targets<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {

@@ -135,7 +135,7 @@ pub enum Initial {
     Measured,
     /// The same as a start of the fit: positions and velocities of the compared joints are free.
     Estimated,
-    /// As the scene says.
+    /// As in the scene.
     Scene,
 }
 

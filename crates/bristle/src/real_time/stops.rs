@@ -21,7 +21,6 @@
 //!
 //! for all joints, with the earliest t_c where there are several; without a rebound t_c = 0, so that (1) is exact.
 //!
-//!
 //! **Rest.** A rebound that the acceleration of the last step without impacts reverses within a step is none: (1)
 //! stays, the joint lands on its bound exactly, and the stop is *closed*: from the next step on g = 0 and (1) alone
 //! holds, so that the velocity is 0.0 until the joint is moved away. The same holds for e = 0.

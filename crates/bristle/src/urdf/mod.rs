@@ -163,7 +163,7 @@ pub struct Understood {
 /// Something that no machine can have, and was replaced; [`Options::strict`] refuses it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repaired {
-    /// What was there and what took its place.
+    /// The value found, and its replacement.
     pub what: String,
     /// The same without names and numbers, such as `` `mimic` of a joint that is not there: left out ``.
     pub group: &'static str,
@@ -315,7 +315,7 @@ fn put_friction(
     Ok((loads, entries))
 }
 
-/// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
+/// From the tree of values to a checked scene. An error of the friction file that concerns many joints is reported once.
 fn finish(
     document: Document,
     lines: Vec<Understood>,

@@ -3,7 +3,7 @@
 //! Copies next to one another that packs cover ([`applies`]) and whose clocks agree are put into the lanes of a pack
 //! and stepped there; they are unloaded when something else is asked of them. Where clocks differ, as after the reset
 //! of a single copy, each group with the same clock has its turn, a group of one included. A step in which a lane
-//! does not settle is done by the copy alone. No lane depends on its neighbours, so that a copy has the same bits in
+//! does not converge is done by the copy alone. No lane depends on its neighbours, so that a copy has the same bits in
 //! any company.
 
 use super::Copy;

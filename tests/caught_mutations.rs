@@ -88,7 +88,7 @@ fn wrench_work_follows_link_rotation() {
 }
 
 #[test]
-fn real_time_samples_drives_at_the_middle_and_loads_at_the_end() {
+fn real_time_samples_drives_at_mid_step() {
     // v₁ = v₀ + h f/m, q₁ = q₀ + ½ h (v₀ + v₁), whatever the step; by hand
     let (h, n) = (0.02, 50);
     let by_hand = |f: &dyn Fn(f64, f64, f64) -> f64, gain: f64, mut v: f64, early: f64| {

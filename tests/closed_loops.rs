@@ -170,7 +170,7 @@ fn cut_elsewhere(friction: &str, load: &str) -> [Scene; 2] {
 
 /// Where a loop is cut does not matter: motion, friction, loads and reactions are the same.
 #[test]
-fn results_do_not_depend_on_the_joint_that_closes_the_loop() {
+fn results_do_not_depend_on_the_cut() {
     for (friction, load) in [
         ("friction: Coulomb(coulomb: 0.2, stiction: 0.25)", ""),
         ("friction: Coulomb(coulomb: 0.3)", ", load: Pin(radius: 0.02)"),
@@ -418,7 +418,7 @@ fn a_slide_closes_a_loop_like_a_hinge_elsewhere() {
     }
 }
 
-/// What loops do not support yet is refused, never ignored.
+/// Features that loops do not support yet are refused, never ignored.
 #[test]
 fn unsupported_combinations_are_refused_by_name() {
     let rod = "Link(name: \"rod\", mass: 1.0, center_of_mass: (0.3, 0.0, 0.0), inertia: Diagonal(0.01, 0.05, 0.05))";

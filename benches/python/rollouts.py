@@ -5,8 +5,8 @@
 Machines are a double pendulum with dry friction, an arm of seven joints with LuGre friction, and a tree of 36 joints
 (six legs of six) with dry friction. Scene and MJCF are written from one list of joints, and the first column checks
 that: the largest difference of an angle after 0.1 s without friction, against MuJoCo's RK4. MuJoCo has no LuGre law;
-its arm has `frictionloss` of the same level. Both sides keep the states of every step. Engines take turns, and the best of
-the rounds counts; processor time is that of all threads.
+its arm has `frictionloss` of the same level. Both sides keep the states of every step. Engines take turns, and the best
+of the rounds counts; processor time is that of all threads.
 """
 
 import time

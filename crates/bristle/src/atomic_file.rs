@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_leaves_the_old_content_and_nothing_else() {
+    fn a_failed_write_leaves_the_old_content() {
         let folder = Folder::new("fails");
         let (path, partial) = (folder.0.join("a.txt"), folder.0.join("a.partial.txt"));
         put(&path, &partial, "old").unwrap();
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn one_partial_file_has_one_writer_until_it_has_its_name() {
+    fn a_partial_file_has_one_writer() {
         let folder = Folder::new("one");
         let (path, partial) = (folder.0.join("a.txt"), folder.0.join("a.partial.txt"));
         let first = PartialFile::create(&partial).unwrap();
@@ -308,7 +308,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_pipes_and_devices_are_refused_and_their_targets_untouched() {
+    fn links_pipes_and_devices_are_refused() {
         use std::os::unix::fs::symlink;
         let folder = Folder::new("links");
         let (path, partial, victim) =
@@ -341,7 +341,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_partial_file_that_was_replaced_is_noticed_and_the_other_one_left() {
+    fn a_replaced_partial_file_is_noticed() {
         let folder = Folder::new("replaced");
         let (path, partial) = (folder.0.join("a.txt"), folder.0.join("a.partial.txt"));
         let own = PartialFile::create(&partial).unwrap();

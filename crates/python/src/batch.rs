@@ -24,9 +24,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
-/// Steps of copies, some milliseconds, from which on a rollout looks for Ctrl-C.
+/// Steps of copies, some milliseconds, from which on the first rollout looks for Ctrl-C.
 const WATCHED: usize = 20_000;
+
+/// Expected time from which on later rollouts do, s: a thread to look costs a tenth of a millisecond.
+const WATCHED_TIME: f64 = 0.05;
 
 /// `n` copies of a machine, stepped together on all cores.
 ///
@@ -54,6 +58,8 @@ pub struct Batch {
     n_contacts: usize,
     n_links: usize,
     n_drives: usize,
+    /// Time on the clock that a step of a copy took in the last rollout, and the length of such a step, s.
+    pace: Option<(f64, f64)>,
 }
 
 /// A simulation, or what one is made of.
@@ -169,7 +175,7 @@ impl Batch {
         drop(inner);
         let start = batch.snapshot(0).raised()?;
         let sim = sim.unbind();
-        Ok(Self { batch, sim, start, targets: None, n_q, n_v, n_contacts, n_links, n_drives })
+        Ok(Self { batch, sim, start, targets: None, n_q, n_v, n_contacts, n_links, n_drives, pace: None })
     }
 
     /// Number of copies.
@@ -257,7 +263,7 @@ impl Batch {
             .map_err(|_| wrong_shape("efforts", efforts, &format!("({}, {})", shape[0], shape[1])))
     }
 
-    /// What the drives follow from the next step on, an array to write into; NaN is a drive's own signal;
+    /// Targets of the drives from the next step on, an array to write into; NaN is a drive's own signal;
     /// `(n, n_drives)`.
     #[getter]
     fn targets<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
@@ -389,7 +395,13 @@ impl Batch {
         self.take_targets(py);
         let efforts = efforts.as_ref().map(|efforts| efforts.as_slice()).transpose()?.unwrap_or(&[]);
         let (batch, rollout) = (&mut self.batch, &mut into.rollout);
-        let (result, raised) = if n.saturating_mul(steps) < WATCHED {
+        let n_steps = n.saturating_mul(steps);
+        let is_short = match self.pace {
+            Some((each, length)) => n_steps as f64 * each * (dt / length).max(1.0) < WATCHED_TIME,
+            None => n_steps < WATCHED,
+        };
+        let start = Instant::now();
+        let (result, raised) = if is_short {
             (py.detach(|| batch.rollout(dt, steps, efforts, rollout)), None)
         } else {
             let stop = Arc::new(AtomicBool::new(false));
@@ -398,6 +410,9 @@ impl Batch {
             self.batch.set_stop(None);
             watched
         };
+        // one that ended early tells nothing
+        let is_whole = result.is_ok() && n_steps > 0 && dt > 0.0;
+        self.pace = is_whole.then(|| (start.elapsed().as_secs_f64() / n_steps as f64, dt));
         drop(into);
         if let Some(raised) = raised {
             return Err(raised);

@@ -157,12 +157,12 @@ impl Fit {
         Ok(())
     }
 
-    /// What is known of a parameter beforehand: mean and standard deviation.
+    /// Prior knowledge of a parameter: mean and standard deviation.
     fn prior(&mut self, path: &str, mean: f64, deviation: f64) {
         self.change(|fit| fit.prior(path, mean, deviation));
     }
 
-    /// Looks at the logs and at what they can tell, without a fit: a list of sentences.
+    /// Checks the logs and the identifiability of the parameters, without a fit: a list of sentences.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| self.fit.check()).raised()
     }

@@ -21,7 +21,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The present one; `what` says in messages what it is.
+    /// The present one; `what` is its name in messages.
     pub fn new<T: Serialize>(what: &'static str, present: &T) -> PyResult<Self> {
         let value = serde_json::to_value(present).map_err(|error| refused(error.to_string()))?;
         if let Value::Object(kinds) = value

@@ -26,7 +26,7 @@ pub struct Energy {
     input: f64,
     /// Heat of dampers and friction.
     dissipated: f64,
-    /// What the ledger is off by: 0 but for errors of integration.
+    /// Residual of the ledger: 0 but for errors of integration.
     balance: f64,
 }
 

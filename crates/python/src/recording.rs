@@ -65,7 +65,7 @@ impl Recording {
         Ok(Self { results: Results::from_recording(recording).raised()?, run })
     }
 
-    /// What a picture shows, with the units of the scene.
+    /// The channels of a picture, with the units of the scene.
     fn selection(&self) -> Selection {
         let Some(run) = &self.run else { return Selection::default() };
         let scene = run.scene.scene();
@@ -146,13 +146,13 @@ impl Recording {
         self.run.as_ref().map(|run| run.scene.clone())
     }
 
-    /// What the solver did, counts by name as in `Simulation.stats`; `None` for a table from elsewhere.
+    /// Work of the solver, counts by name as in `Simulation.stats`; `None` for a table from elsewhere.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.run.as_ref().map(|run| query::stats(py, &run.stats, &run.counters)).transpose()
     }
 
-    /// What a user ought to know although the run went on.
+    /// Warnings about a run that went on.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default()

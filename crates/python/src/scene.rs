@@ -165,7 +165,7 @@ impl Scene {
     /// Puts a value in the place of the one that a path names, such as `"joints.elbow.friction.coulomb"`.
     ///
     /// Numbers, bools, tuples and lists are written as they are; a `str` stands for itself: `"Radau5"`,
-    /// `"Coulomb(coulomb: 0.3)"`; text that has spaces is quoted, `'"my robot"'`. What is refused has not happened.
+    /// `"Coulomb(coulomb: 0.3)"`; text that has spaces is quoted, `'"my robot"'`. A refused value changes nothing.
     ///
     /// >>> import bristle
     /// >>> scene = bristle.Scene.load("scenes/double_pendulum.ron")
@@ -293,13 +293,13 @@ impl Scene {
         self.scene().links.iter().map(|link| link.name.as_str()).collect()
     }
 
-    /// What may not mean what its author thinks, each with file, line and caret.
+    /// Warnings: values with a probably unintended meaning, each with file, line and caret.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.scene().warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// What was repaired in a robot and what of it is not used.
+    /// Repairs of a robot, and its unused parts.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.import.notes.clone()

@@ -277,7 +277,7 @@ impl Simulation {
         result
     }
 
-    /// What a user ought to know although the run goes on.
+    /// Warnings about a run that goes on.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.sim.warnings()

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
 
 /// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum EventKind {
     /// A change of mode: the joint sticks, breaks away or reverses.
     #[default]
@@ -58,7 +58,7 @@ pub struct Event {
     pub from: Mode,
     /// Mode after.
     pub to: Mode,
-    /// What happened.
+    /// Kind of the event.
     pub kind: EventKind,
 }
 

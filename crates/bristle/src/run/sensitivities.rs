@@ -4,7 +4,7 @@
 //! y(t; p),        ∂y/∂p = lim (y(t; p + ε) − y(t; p − ε)) / 2ε
 //! ```
 //!
-//! without differences of runs: `formulation::sensitivity` integrates the variational equations beside the run and
+//! without differences of runs: `stick_slip::sensitivity` integrates the variational equations beside the run and
 //! carries them across its events. A parameter is a number of the scene, by its path as in `--set`.
 //!
 //! ```
@@ -32,13 +32,14 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
-use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
+use crate::scene::{Coupling, Scene, SceneError};
+use crate::solver::{Formulation, Method};
 use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
 use crate::stop;
 use bristle_integrate::driver::MAX_MATRIX_BYTES;
 use bristle_integrate::{FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
-use wanted::{Trouble, Wanted};
+use wanted::{ReadError, Wanted};
 
 /// Rounding of a sample instant k T against the time of a row, relative: the row is taken after the sample.
 const SAME_INSTANT: f64 = 1e-12;
@@ -345,12 +346,12 @@ impl Follower<'_> {
     fn take(&mut self, system: &mut Machine, t: f64, y: &[f64]) {
         match self.record(system, t, y) {
             Ok(()) => {}
-            Err(Trouble::Error(error)) => self.error = Some(error),
-            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+            Err(ReadError::Error(error)) => self.error = Some(error),
+            Err(ReadError::Eval(error)) => self.refuse(t, error.into()),
         }
     }
 
-    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), Trouble> {
+    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), ReadError> {
         let Self { tangents, wanted, has_rates, .. } = self;
         let mut row = Vec::with_capacity(wanted.places.len());
         wanted.read(system, t, y, &mut row)?;

@@ -108,7 +108,7 @@ impl Table {
         };
         let ahead = ahead.map_err(said)?;
         let mut table = Self { path, file, ahead, n_written, waiting, n_failed };
-        table.settle().map_err(said)?;
+        table.write_ready().map_err(said)?;
         Ok(table)
     }
 
@@ -119,11 +119,11 @@ impl Table {
             self.ahead.push(&row)?;
         }
         self.waiting.insert(i, row);
-        self.settle()
+        self.write_ready()
     }
 
-    /// Rows whose turn has come go to their places.
-    fn settle(&mut self) -> io::Result<()> {
+    /// Writes the waiting rows that follow the written ones.
+    fn write_ready(&mut self) -> io::Result<()> {
         let mut text = String::new();
         while let Some(row) = self.waiting.remove(&self.n_written) {
             text.push_str(&row);
@@ -206,7 +206,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// What a sweep of this table has left there. A file that is none of its own is refused.
+    /// Text left there by an earlier sweep of this table; any other file is refused.
     fn left(path: &Path, mark: &str) -> Result<String, String> {
         let refused = |reason: &str| {
             format!(

@@ -76,23 +76,20 @@ def sweep(
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         ahead = 3 * max(1, int(resources.get("CPU", 1)))
         pending: dict[Any, int] = {}
-        try:
-            while left or pending:
-                while left and len(pending) < ahead:
-                    start = left.pop(0)
-                    pending[task.remote(shared, found[start : start + size], names, start, columns)] = start
-                ready, _ = ray.wait(list(pending), num_returns=1)
-                for reference in ready:
-                    start = pending.pop(reference)
-                    part = ray.get(reference)
-                    _write(paths[start], functools.partial(pyarrow.parquet.write_table, part))
-                    done += part.num_rows
-                    if progress is not None:
-                        progress(done, len(found))
-        finally:
-            # after Ctrl-C or a failed write, chunks that nobody waits for
-            for reference in pending:
-                ray.cancel(reference)
+        # After Ctrl-C or a failed write, the chunks under way end by themselves, or with the program. They are not
+        # cancelled: Ray aborts the caller where a task is cancelled while its result arrives.
+        while left or pending:
+            while left and len(pending) < ahead:
+                start = left.pop(0)
+                pending[task.remote(shared, found[start : start + size], names, start, columns)] = start
+            ready, _ = ray.wait(list(pending), num_returns=1)
+            for reference in ready:
+                start = pending.pop(reference)
+                part = ray.get(reference)
+                _write(paths[start], functools.partial(pyarrow.parquet.write_table, part))
+                done += part.num_rows
+                if progress is not None:
+                    progress(done, len(found))
     return pyarrow.dataset.dataset([str(path) for path in paths.values()])
 
 

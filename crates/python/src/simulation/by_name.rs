@@ -40,7 +40,7 @@ impl Simulation {
     /// >>> arm.effort("yaw"), arm.effort_limit("yaw")
     /// (2.0, 2.0)
     fn effort(&mut self, py: Python<'_>, joint: &str) -> PyResult<f64> {
-        self.take_efforts(py)?;
+        self.compute(py, bristle::Simulation::refresh)?;
         self.sim.effort(joint).raised()
     }
 
@@ -236,6 +236,8 @@ impl Simulation {
         let parameters = law::parameters(parameters)?;
         let drive = if parameters.is_empty() { drive } else { Template::new("drive", &drive)?.with(&parameters)? };
         let text = bristle_report::written(&drive);
+        // another kind of drive compiles the machine again: what a scene would refuse does not come so far
+        self.with_input(joint, "drive", &text)?;
         let before = self.present_drive(joint).ok();
         self.put_drive(joint, Some(drive))?;
         if let Err(error) = self.compute(py, bristle::Simulation::refresh) {

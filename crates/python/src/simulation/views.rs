@@ -85,7 +85,12 @@ impl Simulation {
     /// Why a law, load or drive cannot be read, with a caret under the place as in a scene; otherwise the `plain`
     /// reason.
     pub fn pointed_at(&self, of: &str, what: &str, text: &str, plain: PyErr) -> PyErr {
-        self.scene.with([(self.path_of(of, what), text.to_owned())]).err().unwrap_or(plain)
+        self.with_input(of, what, text).err().unwrap_or(plain)
+    }
+
+    /// The scene with a law, load or drive on a joint or coupling.
+    pub(super) fn with_input(&self, of: &str, what: &str, text: &str) -> PyResult<Scene> {
+        self.scene.with([(self.path_of(of, what), text.to_owned())])
     }
 
     /// Remembers a law, load or drive that a caller has put on a joint or coupling, at its place in the scene.

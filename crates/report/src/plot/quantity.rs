@@ -1,4 +1,4 @@
-//! What a channel measures, and in what unit: known from its name, and by the kinds of the joints where they are known.
+//! Quantity and unit of a channel, from its name and, where they are known, the kinds of the joints.
 
 use bristle::scene::{Coupling, Kind, LoopKind, Scene};
 use std::collections::HashMap;

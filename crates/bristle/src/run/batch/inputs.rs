@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::compile::check_state;
 use crate::run::Run;
 use crate::run::explain::unknown;
+use crate::run::inputs::SavedInputs;
 use crate::world::component::{Drive, Load};
 use bristle_friction::Law;
 
@@ -83,10 +84,13 @@ impl Batch {
         copies.iter().try_for_each(|&copy| self.at(copy).map(drop))?;
         let mut checkpoints = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
-            checkpoints.push(self.at_mut(copy)?.run.write(fingerprint));
+            let run = &mut self.at_mut(copy)?.run;
+            checkpoints.push((SavedInputs::of(run.compiled()), run.write(fingerprint)));
             let Err(refusal) = change(self, k) else { continue };
-            for (&copy, checkpoint) in copies.iter().zip(&checkpoints).rev().skip(1) {
-                self.at_mut(copy)?.run.read(fingerprint, checkpoint)?;
+            for (&copy, (inputs, state)) in copies.iter().zip(&checkpoints).rev().skip(1) {
+                let run = &mut self.at_mut(copy)?.run;
+                run.set_inputs(inputs);
+                run.read(fingerprint, state)?;
                 self.gather(copy);
             }
             return Err(refusal);

@@ -103,8 +103,8 @@ impl std::fmt::Display for Target<'_> {
 pub struct ModeEvent {
     /// Time, s.
     pub t: f64,
-    /// The contact: index in [`Simulation::modes`]; joints with stops and without friction come after those. Its name is
-    /// [`Compiled::contact_name`].
+    /// The contact: index in [`Simulation::modes`]; joints with stops and without friction come after those. Its name
+    /// is [`Compiled::contact_name`].
     pub contact: usize,
     /// Mode before; of a stop, the direction of motion.
     pub from: Mode,

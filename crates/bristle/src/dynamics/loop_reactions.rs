@@ -121,7 +121,7 @@ impl Dynamics {
             loops.take_least(&mut point.closure_force);
         }
         let contacts = self.compiled.model.reaction_loaded.iter().copied().filter(|&c| self.sticks(c)).collect();
-        Err(Failure::Inconsistent { contacts, is_exhaustive: false })
+        Err(Failure::Shares { contacts })
     }
 
     /// The wrenches of callers, or none in the equation of impulses.

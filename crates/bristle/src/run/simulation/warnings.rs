@@ -38,7 +38,7 @@ impl Simulation {
             let list = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
             let (rows, are) = if others.is_empty() { ("row", "is") } else { ("rows", "are") };
             Some(format!(
-                "loop joint `{}`: the {rows} of {list} {are} redundant, the other constraints imply them, and left out",
+                "loop joint `{}`: the {rows} of {list} {are} redundant, implied by other constraints, and left out",
                 closure.name
             ))
         });

@@ -144,7 +144,7 @@ fn step(batch: &mut Batch, which: &[usize], s: usize, n_v: usize, dt: f64) -> Re
     batch.step(dt)
 }
 
-/// What is known of copy `i` of a batch.
+/// All that can be read of copy `i` of a batch.
 fn results(batch: &mut Batch, copy: usize) -> (Vec<f64>, Vec<Mode>, f64) {
     let n = batch.len();
     let of = |list: &[f64]| -> Vec<f64> { list.iter().skip(copy).step_by(n).copied().collect() };
@@ -243,7 +243,7 @@ fn copies_do_not_depend_on_their_neighbours() {
 /// The same where neighbours are at other times: copies that are put back in the middle, each at its own step, take the
 /// steps of copies that start together.
 #[test]
-fn copies_do_not_depend_on_the_clocks_of_their_neighbours() {
+fn copies_have_independent_clocks() {
     for seed in 120..130 {
         let which = [0, 1, 2, 3, 4, 5, 6];
         let mut batch = batch_of(seed, &which).0;
@@ -325,7 +325,7 @@ fn a_failed_copy_does_not_disturb_its_neighbours() {
 
 /// Bytes of a copy from a lane go on in a simulation, and those of a simulation in a lane.
 #[test]
-fn snapshots_of_copies_in_lanes_are_those_of_a_simulation() {
+fn lane_snapshots_equal_simulation_snapshots() {
     for seed in 300..306 {
         let which = [0, 1, 2, 3, 4];
         let (mut batch, laws) = batch_of(seed, &which);

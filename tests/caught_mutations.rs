@@ -88,7 +88,7 @@ fn wrench_work_follows_link_rotation() {
 }
 
 #[test]
-fn real_time_samples_drives_at_the_middle_and_loads_at_the_end() {
+fn real_time_samples_drives_at_mid_step() {
     // v₁ = v₀ + h f/m, q₁ = q₀ + ½ h (v₀ + v₁), whatever the step; by hand
     let (h, n) = (0.02, 50);
     let by_hand = |f: &dyn Fn(f64, f64, f64) -> f64, gain: f64, mut v: f64, early: f64| {
@@ -435,4 +435,34 @@ fn jerk_form_keeps_equation_of_motion() {
     let worst = q.zip(a).map(|(q, a)| (a + 9.81 * q.sin()).abs() / 9.81).fold(0.0, f64::max);
     // one step at this tolerance leaves 1.4e-2 before it is projected; without projection it is 0.14 by the end
     assert!(worst < 4e-2, "{worst:e}");
+}
+
+/// A clutch reaches its limit in the instant in which brakes stop both of its shafts, and a third shaft, which slips on
+/// in the other direction, keeps the event from being one without effect. The brakes can hold what the clutch cannot:
+/// 8 N·m of 10, with 1 of it through the clutch or more. Nothing slips there, so the clutch sticks.
+#[test]
+fn clutch_that_breaks_away_as_its_shafts_stop_sticks() {
+    let brake = |k: usize, level: f64| {
+        format!("Brake(name: \"b{k}\", joint: \"j{k}\", friction: Coulomb(coulomb: {level:?}), load: Constant(1.0)), ")
+    };
+    let couplings = "Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0, stiction: 8.0), \
+                     load: Constant(1.0)), "
+        .to_owned()
+        + &[brake(1, 10.0), brake(2, 10.0), brake(3, 2.0)].concat();
+    // some of these reach the limit within the rounding of t = 1 s
+    for early in -4..=24 {
+        let rate = 8.0 * (1.0 + f64::from(early) * f64::EPSILON);
+        let ramp = |rate: f64| format!("velocity: 10.0, drive: Effort(Ramp(rate: {rate:?}))");
+        let (ahead, back) = (ramp(rate), ramp(-rate));
+        let machine = [(1.0, &*ahead), (1.0, &*back), (1.0, "velocity: 10.0, drive: Effort(Constant(-8.0))")];
+        let recording = simulation(&shafts(&machine, &couplings), "Dopri5", "Error(rtol: 1e-9, atol: 1e-11)")
+            .run_until(1.1)
+            .unwrap();
+        assert_eq!(recording.last("k.mode").unwrap(), 0.0, "{early}");
+        assert_near("slip", recording.last("k.velocity").unwrap(), 0.0, 0.0);
+        assert_near("reversed", recording.last("j3.velocity").unwrap(), -0.6, 1e-9);
+        // in proportion to their strengths, at 8.8 N·m: see `constraint/distribution`
+        let share = 8.0 / (8.0 + 0.5 * 10.0) * 8.8;
+        assert_near("share", recording.last("k.friction").unwrap(), share, 1e-9);
+    }
 }

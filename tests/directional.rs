@@ -143,7 +143,7 @@ fn an_offset_is_work_put_in() {
 }
 
 #[test]
-fn a_log_drives_as_its_table_does_and_survives_a_snapshot() {
+fn a_log_drives_like_its_table() {
     let folder = std::env::temp_dir().join(format!("bristle_directional_{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let points: Vec<(f64, f64)> =

@@ -121,7 +121,7 @@ fn a_limited_pid_follows_its_closed_form() {
 }
 
 #[test]
-fn the_effort_of_a_caller_is_limited_and_asked_for_in_full() {
+fn the_effort_of_a_caller_is_limited() {
     for method in [Method::Dopri5, Method::RealTime] {
         let mut scene = slider("effort_limit: 30.0, offset: 2.0, damping: 0.5", 1.0);
         scene.solver.method = Some(method);

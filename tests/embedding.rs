@@ -253,7 +253,7 @@ fn snapshots_restore_sign_of_zero() {
 }
 
 #[test]
-fn snapshots_of_other_machines_and_versions_are_refused() {
+fn foreign_snapshots_are_refused() {
     let mut sim = MACHINES[0]();
     let bytes = MACHINES[1]().snapshot().unwrap();
     let error = sim.restore(&bytes).unwrap_err().to_string();

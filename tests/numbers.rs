@@ -66,7 +66,7 @@ fn snapshot_continues_step_count() {
 
 /// A body so heavy, or so fast, that its energy overflows, while its state does not.
 #[test]
-fn energies_and_matrices_that_are_not_finite_are_errors() {
+fn energies_and_matrices_must_be_finite() {
     let mut sim = slide(FIXED[1], "");
     sim.set_joint("j", 1e200, 0.0).unwrap();
     let error = sim.energy().unwrap_err().to_string();

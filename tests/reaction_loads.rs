@@ -320,7 +320,7 @@ fn unloaded_pin_has_no_friction() {
 }
 
 #[test]
-fn contact_beyond_stiction_slides_although_sliding_adds_load() {
+fn sliding_may_add_load() {
     // stuck: N = m g = 9.81, limit 5.886 < 6; sliding: N = 2 m a e/L = 6 a, a = 6 − 0.3 · 6 a. A limit of 0.6 · 12.86
     // is no reason to stick
     let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"b\", mass: 1.0, center_of_mass: (0.0, 0.6, 0.0))], \

@@ -143,7 +143,7 @@ fn sliding_friction_is_of_order_two() {
 
 /// A spring that the step does not resolve comes to rest within a few steps; one that it resolves keeps its energy.
 #[test]
-fn springs_are_damped_where_the_step_does_not_resolve_them() {
+fn unresolved_springs_are_damped() {
     let h = 1e-3;
     for (stiffness, steps, kept) in [(1e3, 1000, 0.99..1.01), (1e9, 40, 0.0..1e-6), (1e12, 40, 0.0..1e-9)] {
         let fields = slider(1.0, &format!("position: 0.1, spring: Spring(stiffness: {stiffness:?})"));

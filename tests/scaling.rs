@@ -299,7 +299,7 @@ fn real_time_steps_do_not_depend_on_units() {
 
 /// With a negligible absolute tolerance masses, lengths and times may all be scaled.
 #[test]
-fn runs_with_relative_tolerances_do_not_depend_on_units() {
+fn relative_tolerances_do_not_depend_on_units() {
     let control = |_: Scale| Control::Error { rtol: 1e-6, atol: 1e-280 };
     let n_events = compare(0..16, PLAIN, Scale::random, Method::Dopri5, &control)
         + compare(0..8, Kit { floats: true, ..PLAIN }, Scale::floating, Method::Dopri5, &control);
@@ -308,7 +308,7 @@ fn runs_with_relative_tolerances_do_not_depend_on_units() {
 
 /// With the usual tolerances masses and lengths may be scaled, tolerances of lengths with them.
 #[test]
-fn runs_with_absolute_tolerances_do_not_depend_on_masses_and_lengths() {
+fn absolute_tolerances_do_not_depend_on_scales() {
     let turning = |_: Scale| Control::Error { rtol: 1e-6, atol: 1e-8 };
     let sliding = |s: Scale| Control::Error { rtol: 1e-6, atol: 1e-8 * s.length };
     let mut n_events = 0;

@@ -136,7 +136,7 @@ fn a_servo_that_is_off_has_no_effort() {
 }
 
 #[test]
-fn formulations_and_real_time_agree_and_the_ledger_closes() {
+fn servos_agree_in_all_formulations() {
     let joint = "friction: LuGre(sigma0: 50.0, sigma1: 0.3, sigma2: 0.01, coulomb: 0.05),";
     let target = "Sum([Sine(amplitude: 1.0, frequency: 5.0), Steps([(0.0, 0.0), (0.8, 0.5)])])";
     for sampled in ["", "period: 0.005,"] {

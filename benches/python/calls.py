@@ -2,8 +2,8 @@
 
     pip install . && python benches/python/calls.py
 
-Loops alternate. Of steps the least time counts: other work on the machine only ever adds to it. Rollouts run on all cores,
-so that their processor time counts, and of that the median: the clock would tell of the other work.
+Loops alternate. Of steps the least time counts: other work on the machine only ever adds to it. Rollouts run on all
+cores, so that their processor time counts, and of that the median: the clock would tell of the other work.
 """
 
 import pathlib

@@ -112,7 +112,8 @@ def compare(folder: pathlib.Path, step: float, substeps: int) -> None:
     best = max(clock for name, (clock, _) in rates.items() if name.startswith("MuJoCo"))
     serial = rates["MuJoCo, `SyncVectorEnv`, 16"][1]
     print(f"\n{substeps} steps of {1e3 * step:g} ms per control period:\n")
-    print("| environments | per second | of MuJoCo's best | per second of processor time | of MuJoCo's |\n|---|---|---|---|---|")
+    print("| environments | per second | of MuJoCo's best | per second of processor time | of MuJoCo's |")
+    print("|---|---|---|---|---|")
     for name, (clock, processor) in rates.items():
         own = ("–", "–") if "Async" in name else (f"{processor:,.0f}", f"{processor / serial:.1f}")
         print(f"| {name} | {clock:,.0f} | {clock / best:.1f} | {own[0]} | {own[1]} |", flush=True)

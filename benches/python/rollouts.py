@@ -4,9 +4,9 @@
 
 Machines are a double pendulum with dry friction, an arm of seven joints with LuGre friction, and a tree of 36 joints
 (six legs of six) with dry friction. Scene and MJCF are written from one list of joints, and the first column checks
-that: the largest difference of an angle after 0.1 s without friction, against MuJoCo's RK4. MuJoCo has no LuGre law; its
-arm has `frictionloss` of the same level. Both sides keep the states of every step. Engines take turns, and the best of
-the rounds counts; processor time is that of all threads.
+that: the largest difference of an angle after 0.1 s without friction, against MuJoCo's RK4. MuJoCo has no LuGre law;
+its arm has `frictionloss` of the same level. Both sides keep the states of every step. Engines take turns, and the best
+of the rounds counts; processor time is that of all threads.
 """
 
 import time
@@ -78,7 +78,8 @@ def scene(joints: list[Joint], law: str) -> bristle.Scene:
         friction = "" if law == "none" else f"friction: {LAWS[law](j.friction)}"
         parent = "world" if j.parent < 0 else f"link {j.parent}"
         return (
-            f'Joint(name: "joint {k}", parent: "{parent}", child: "link {k}", kind: Revolute(axis: ({numbers(j.axis)})), '
+            f'Joint(name: "joint {k}", parent: "{parent}", child: "link {k}", '
+            f"kind: Revolute(axis: ({numbers(j.axis)})), "
             f"placement: Placement(translation: ({numbers(j.offset)})), armature: {j.armature}, {friction}),"
         )
 
@@ -173,4 +174,5 @@ if __name__ == "__main__":
         rates = N * steps / best
         ours, *theirs = (f"{clock:.3g} ({processor:.3g})" for clock, processor in rates)
         clock, processor = rates[0] / rates[1:].max(axis=0)
-        print(f"| {name} | {difference(joints):.0e} | {ours} | {' | '.join(theirs)} | {clock:.1f} | {processor:.1f} |", flush=True)
+        cells = [f"{difference(joints):.0e}", ours, *theirs, f"{clock:.1f}", f"{processor:.1f}"]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)

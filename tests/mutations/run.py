@@ -6,13 +6,14 @@
     tests/mutations/run.py --list          the list, and whether each snippet is still found exactly once
     tests/mutations/run.py --readme        write the results so far into README.md
 
-Works on a copy of HEAD in a scratch directory, with a target directory of its own (`target` in it, which may be a link to one where dependencies
-are built already); never in the caller's tree. `--quick --unchecked` builds the tests of the chosen rooms alone. All
-mutations that are an expression or a statement are built into one binary, `FIND` becoming `if crate::mutation(7) {
-REPLACE } else { FIND }`, and the environment variable MUTATION_UNDER_TEST chooses one of them: a mutation costs a run of
-the tests, not a build. Others (constants, snippets that overlap) get a build of their own. First the tests named
-beside a mutation run, then those of its room, then all; the first failure ends it. Results are kept in results.json
-and reused while neither the mutation nor its verdict `killed` has changed (--again runs them anew).
+Works on a copy of HEAD in a scratch directory, with a target directory of its own (`target` in it, which may be a link
+to one where dependencies are built already); never in the caller's tree. `--quick --unchecked` builds the tests of the
+chosen rooms alone. All mutations that are an expression or a statement are built into one binary, `FIND` becoming `if
+crate::mutation(7) { REPLACE } else { FIND }`, and the environment variable MUTATION_UNDER_TEST chooses one of them: a
+mutation costs a run of the tests, not a build. Others (constants, snippets that overlap) get a build of their own.
+First the tests named beside a mutation run, then those of its room, then all; the first failure ends it. Results are
+kept in results.json and reused while neither the mutation nor its verdict `killed` has changed (--again runs them
+anew).
 """
 
 import argparse

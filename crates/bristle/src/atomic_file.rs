@@ -84,11 +84,7 @@ impl PartialFile {
 
     /// An error if the file was removed or replaced.
     pub fn check_in_place(&self) -> io::Result<()> {
-        if self.is_in_place() {
-            Ok(())
-        } else {
-            Err(io::Error::other("this file was removed or replaced while it was being written"))
-        }
+        check_at(&self.file, &self.path)
     }
 
     /// Content is complete: the file takes the name `path`, for good. A symbolic link of that name is replaced, and
@@ -204,6 +200,15 @@ fn lock(file: &File) -> io::Result<()> {
     if let Err(TryLockError::WouldBlock) = file.try_lock() { Err(busy()) } else { Ok(()) }
 }
 
+/// An error if an open file is not the one of that name any more, which is no link.
+pub fn check_at(file: &File, path: &Path) -> io::Result<()> {
+    if is_at(file, path) {
+        Ok(())
+    } else {
+        Err(io::Error::other("this file was removed or replaced while it was being written"))
+    }
+}
+
 /// Whether an open file is still the one of that name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
@@ -222,7 +227,7 @@ fn is_at(_: &File, path: &Path) -> bool {
 
 /// A name is on the disk when its directory is.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // one that may be written but not read, or a file system that has no such thing, leaves it to chance
     let Ok(directory) = File::open(directory) else { return Ok(()) };
@@ -232,8 +237,9 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Nothing, where directories cannot be synchronised.
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
+pub fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -271,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_leaves_the_old_content_and_nothing_else() {
+    fn a_failed_write_leaves_the_old_content() {
         let folder = Folder::new("fails");
         let (path, partial) = (folder.0.join("a.txt"), folder.0.join("a.partial.txt"));
         put(&path, &partial, "old").unwrap();
@@ -286,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn one_partial_file_has_one_writer_until_it_has_its_name() {
+    fn a_partial_file_has_one_writer() {
         let folder = Folder::new("one");
         let (path, partial) = (folder.0.join("a.txt"), folder.0.join("a.partial.txt"));
         let first = PartialFile::create(&partial).unwrap();
@@ -302,7 +308,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_pipes_and_devices_are_refused_and_their_targets_untouched() {
+    fn links_pipes_and_devices_are_refused() {
         use std::os::unix::fs::symlink;
         let folder = Folder::new("links");
         let (path, partial, victim) =
@@ -335,7 +341,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_partial_file_that_was_replaced_is_noticed_and_the_other_one_left() {
+    fn a_replaced_partial_file_is_noticed() {
         let folder = Folder::new("replaced");
         let (path, partial) = (folder.0.join("a.txt"), folder.0.join("a.partial.txt"));
         let own = PartialFile::create(&partial).unwrap();

@@ -1,7 +1,8 @@
-//! What can go wrong between a scene and its results, with names and times.
+//! Errors from a scene to its results, with names and times.
 
 mod text;
 
+#[cfg(feature = "scene")]
 use crate::scene::SceneError;
 use std::path::PathBuf;
 use text::{at_share, shortage, together, with_steps};
@@ -14,6 +15,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// A scene was refused.
+    #[cfg(feature = "scene")]
     #[error(transparent)]
     Scene(#[from] SceneError),
     /// The links and joints of a world do not make a tree of rigid bodies.
@@ -94,7 +96,7 @@ pub enum Error {
     /// Something is larger than is allowed, or than there is memory for.
     #[error("{}", shortage(what, *bytes, *limit))]
     Memory {
-        /// What would be made, and what could be done instead.
+        /// The object that needs the memory, and an alternative.
         what: String,
         /// Bytes it takes.
         bytes: u64,
@@ -108,9 +110,9 @@ pub enum Error {
         name: String,
         /// The parameter.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What is allowed, in words.
+        /// The allowed range, in words.
         range: &'static str,
     },
     /// A drive whose signal cannot be used.
@@ -120,7 +122,7 @@ pub enum Error {
         joint: String,
         /// Where in the signal.
         path: String,
-        /// What is allowed.
+        /// The reason.
         reason: String,
     },
     /// A friction law whose parameters cannot be used.
@@ -155,7 +157,7 @@ pub enum Error {
     Coupling {
         /// The coupling.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A loop that does not close.
@@ -193,7 +195,7 @@ pub enum Error {
         name: String,
         /// "fixed" or "free".
         kind: &'static str,
-        /// What to use instead, as the end of a sentence.
+        /// The alternative, as the end of a sentence.
         instead: &'static str,
     },
     /// A simulation that cannot go back to where it began.
@@ -204,7 +206,7 @@ pub enum Error {
     Unsupported {
         /// Link, joint or setting.
         name: String,
-        /// What it asks for.
+        /// The unsupported request.
         what: String,
     },
     /// No link, joint or channel of this name.
@@ -225,7 +227,7 @@ pub enum Error {
     Mechanics {
         /// Last accepted time, s.
         t: f64,
-        /// What happened.
+        /// The cause.
         source: bristle_multibody::Error,
     },
     /// Equations of motion of a machine that cannot move.
@@ -247,7 +249,7 @@ pub enum Error {
         t: f64,
         /// The joint or coupling.
         joint: String,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
     /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it
@@ -340,7 +342,7 @@ pub enum Error {
     Copy {
         /// Which one.
         copy: usize,
-        /// What happened to it.
+        /// The reason.
         reason: String,
         /// Whether its input was refused.
         is_refused: bool,
@@ -348,7 +350,7 @@ pub enum Error {
     /// Bytes that are no snapshot of this simulation.
     #[error("the snapshot is refused: {reason}")]
     Snapshot {
-        /// What is wrong with them.
+        /// The reason.
         reason: String,
     },
     /// The run was ended from outside.
@@ -371,7 +373,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: std::io::Error,
     },
 }

@@ -25,11 +25,13 @@
 //! Describe a machine as a RON [`scene`], a [`urdf`] robot or in a [`hecs::World`] ([`component`], [`builder`]), run
 //! it with [`Simulation`], read the [`Recording`].
 //!
-//! What friction does in time is told in the [`guide`]; loads that are reactions, and the three ways to solve for
-//! them, in [`guide::formulations`].
+//! The [`guide`] describes friction in time, [`guide::formulations`] loads that are reactions and the three ways to
+//! solve for them.
 //!
-//! Features, on by default: `parallel` runs the copies of a [`Batch`] on all cores (rayon); `urdf` reads robots
-//! (roxmltree).
+//! Features, on by default: `parallel` runs the copies of a [`Batch`] on all cores (rayon); `scene` reads scene files,
+//! with fits, sensitivities and one-shot mechanics of scenes (serde, ron); `urdf` reads robots (roxmltree, and `scene`).
+//! Without them remain the builder, `Simulation` and `Batch`, settings and recordings; snapshots then do not hold
+//! friction and drives, and are refused where these have changed.
 //!
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
 
@@ -48,6 +50,7 @@ pub mod atomic_file;
 mod constraint;
 pub mod dynamics;
 pub mod error;
+#[cfg(feature = "scene")]
 pub mod fit;
 pub mod memory;
 pub mod model;
@@ -57,8 +60,10 @@ pub mod record;
 #[cfg(test)]
 mod rooms;
 pub mod run;
+#[cfg(feature = "scene")]
 pub mod scene;
 pub mod signal;
+pub mod solver;
 pub mod stick_slip;
 pub mod stop;
 #[cfg(feature = "urdf")]
@@ -75,11 +80,16 @@ pub use model::compile::{self, compile};
 pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
 pub use record::{Event, EventKind, Record, Recording, csv, stream};
+pub use run::WriteBack;
 pub use run::batch::{self, Batch};
+#[cfg(feature = "scene")]
+pub use run::mechanics;
+#[cfg(feature = "scene")]
 pub use run::sensitivities::{self, Sensitivities};
 pub use run::simulation::{self, Settings, Simulation};
-pub use run::{WriteBack, mechanics};
+#[cfg(feature = "scene")]
 pub use scene::Scene;
+#[cfg(feature = "scene")]
 pub use world::spawn::spawn;
 pub use world::{builder, component};
 
@@ -127,11 +137,12 @@ pub mod loops {}
 #[doc = include_str!("../docs/real_time.md")]
 pub mod real_time;
 
-/// What most programs need.
+/// Imports for most programs.
 pub mod prelude {
     pub use crate::batch::Batch;
     pub use crate::error::Error;
     pub use crate::record::Recording;
+    #[cfg(feature = "scene")]
     pub use crate::scene::Scene;
     pub use crate::simulation::{Settings, Simulation};
     pub use crate::world::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};

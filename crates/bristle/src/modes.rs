@@ -157,10 +157,10 @@ pub enum ModeError {
 }
 
 /// The operations of a machine in the convex problem (3).
-pub(crate) trait Hold {
+pub(crate) trait RestDynamics {
     /// For efforts `f` of all joints at rest: the change `step` of the efforts of `stuck` (increasing indices) that
     /// makes their accelerations vanish, and `response`, the accelerations of all joints at rest after this change.
-    fn hold(
+    fn lock_stuck(
         &mut self,
         stuck: &[usize],
         f: &[f64],
@@ -336,7 +336,7 @@ pub(crate) struct Levelled<'a> {
 }
 
 /// [`select`] for any machine.
-pub(crate) fn select_with<'w, H: Hold>(
+pub(crate) fn select_with<'w, H: RestDynamics>(
     rest: &Levelled,
     work: &'w mut ModeWork,
     machine: &mut H,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Rooms that any other may import: they know nothing of machines.
-const LEAVES: [&str; 7] = ["atomic_file", "error", "memory", "modes", "parallel", "signal", "stop"];
+const LEAVES: [&str; 8] = ["atomic_file", "error", "memory", "modes", "parallel", "signal", "solver", "stop"];
 
 /// Each room with the rooms that it may import besides the leaves.
 const ROOMS: [(&str, &[&str]); 12] = [

@@ -34,37 +34,38 @@ mod tests;
 mod validate;
 
 pub use log::{Hold, Samples};
+#[cfg(feature = "scene")]
 use serde::{Deserialize, Serialize};
 pub use validate::SignalFinding;
 
 /// A given function of time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize), serde(deny_unknown_fields))]
 pub enum Signal {
     /// A constant value.
     Constant(f64),
     /// rate · (t − start), 0 before start.
     Ramp {
         /// Slope, per second.
-        #[serde(default)]
+        #[cfg_attr(feature = "scene", serde(default))]
         rate: f64,
         /// Time at which it leaves 0, s.
-        #[serde(default)]
+        #[cfg_attr(feature = "scene", serde(default))]
         start: f64,
     },
     /// amplitude · sin(frequency · t + phase) + offset.
     Sine {
         /// Half the distance between the extrema.
-        #[serde(default)]
+        #[cfg_attr(feature = "scene", serde(default))]
         amplitude: f64,
         /// Angular frequency, rad/s.
-        #[serde(default)]
+        #[cfg_attr(feature = "scene", serde(default))]
         frequency: f64,
         /// Angle at t = 0, rad.
-        #[serde(default)]
+        #[cfg_attr(feature = "scene", serde(default))]
         phase: f64,
         /// Mean value.
-        #[serde(default)]
+        #[cfg_attr(feature = "scene", serde(default))]
         offset: f64,
     },
     /// Linear between points (t, value), constant before the first and after the last.
@@ -82,18 +83,19 @@ pub enum Signal {
         /// Name of the column with the values.
         column: String,
         /// Name of the column with the times, s.
-        #[serde(default = "time_column")]
+        #[cfg_attr(feature = "scene", serde(default = "time_column"))]
         time: String,
-        /// What it says between two samples.
-        #[serde(default)]
+        /// Interpolation between two samples.
+        #[cfg_attr(feature = "scene", serde(default))]
         hold: Hold,
         /// The samples, once they have been read.
-        #[serde(skip)]
+        #[cfg_attr(feature = "scene", serde(skip))]
         samples: Samples,
     },
 }
 
 /// The time of our own results.
+#[cfg(feature = "scene")]
 fn time_column() -> String {
     "t".into()
 }

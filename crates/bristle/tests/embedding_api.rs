@@ -48,7 +48,7 @@ fn every_array_has_names_of_its_own_length() {
 }
 
 #[test]
-fn link_velocities_are_the_jacobian_times_the_velocities() {
+fn link_velocities_are_jacobian_times_velocities() {
     let mut sim = robot(ROBOT);
     for k in 0..5 {
         sim.step(0.03).unwrap();
@@ -132,7 +132,7 @@ const STUCK: &str = r#"Scene(links: [Link(name: "arm", mass: 1.0, center_of_mass
         friction: Coulomb(coulomb: 5.0, stiction: 6.0))])"#;
 
 #[test]
-fn linearising_a_machine_at_rest_says_that_nothing_can_move() {
+fn linearising_a_stuck_machine_is_refused() {
     let mut sim = robot(STUCK);
     let error = sim.linearize().unwrap_err();
     assert!(matches!(&error, Error::Immobile { stuck, .. } if stuck == &["hinge"]), "{error}");

@@ -141,7 +141,7 @@ fn work_is_motion_and_heat() {
 }
 
 #[test]
-fn an_effort_on_the_second_shaft_drives_against_the_losses() {
+fn the_second_shaft_drives_against_losses() {
     // inverse dynamics moves the gear from its second joint, and gives back the accelerations
     for (v, a) in [(1.0, 0.8), (1.0, -1.5), (-1.0, 0.6), (-0.5, -2.0)] {
         let scene =
@@ -215,7 +215,7 @@ fn modelica_lossy_gear_demo_3() {
 }
 
 #[test]
-fn what_would_be_transmitted_too_is_refused() {
+fn other_efforts_through_the_gear_are_refused() {
     let bad = |first: &str, second: &str, more: &str| {
         let text = format!(
             "Scene(links: [Link(name: \"one\", mass: 1.0), Link(name: \"two\", mass: 1.0)], joints: [Joint(name: \"a\", \

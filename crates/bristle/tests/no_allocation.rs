@@ -31,7 +31,7 @@ fn gripper() -> String {
 }
 
 #[test]
-fn mimics_and_friction_under_error_control_do_not_allocate() {
+fn mimics_under_error_control_do_not_allocate() {
     for friction in [
         r#"{ "*": (friction: Coulomb(coulomb: 0.02, stiction: 0.03)) }"#,
         r#"{ "*": (friction: Coulomb(coulomb: 0.1, stiction: 0.15), load: Pin(radius: 0.02)) }"#,

@@ -97,7 +97,7 @@ fn worst(a: &Recording, b: &Recording, channel: &str) -> f64 {
 }
 
 #[test]
-fn closure_of_a_level_sticks_and_slips_as_the_law_it_repeats() {
+fn a_closure_of_a_level_equals_its_law() {
     let tight = || Some((Method::Dopri5, Control::Error { rtol: 1e-10, atol: 1e-12 }));
     let ((_, own), (_, given)) = (run(&scene(stribeck_by_closure(), tight())), run(&scene(STRIBECK, tight())));
     // integration errors of 1e-10 grow over some ten slips
@@ -145,7 +145,7 @@ fn bristles_of_ones_own_have_the_bits_of_lugre() {
 }
 
 #[test]
-fn snapshots_hold_the_state_and_ask_for_the_law_by_name() {
+fn snapshots_name_custom_laws() {
     let own = || Custom::new("own LuGre", OwnLuGre);
     let mut first = Simulation::new(&scene(own(), None)).unwrap();
     first.run_until(1.3).unwrap();

@@ -55,7 +55,7 @@ fn a_scene_says_what_is_written() {
 }
 
 #[test]
-fn what_is_left_out_has_the_documented_default() {
+fn left_out_fields_have_their_defaults() {
     let text = r#"(links: [(name: "a", mass: 1)], joints: [(name: "j", parent: "world", child: "a", kind: Free)])"#;
     let scene = parse(text);
     assert_eq!((scene.version, scene.gravity), (1, [0.0, 0.0, -9.81]));
@@ -125,7 +125,7 @@ fn scenes_made_in_code_are_checked_too() {
 }
 
 #[test]
-fn what_may_not_be_meant_is_a_warning_at_its_place() {
+fn suspicious_values_are_warned_of() {
     let scene = parse(&everything());
     let warnings = scene.warnings();
     let places: Vec<_> = warnings.iter().map(|w| w.path.as_str()).collect();
@@ -397,7 +397,7 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
 }
 
 #[test]
-fn couplings_that_may_not_be_meant_are_warned_of_by_name() {
+fn suspicious_couplings_are_warned_of() {
     let scene = |formulation: &str, coupling: &str| {
         let text = format!(
             "Scene(links: [Link(name: \"la\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"lb\", mass: 1.0, inertia: Diagonal(1.0, 1.0, \

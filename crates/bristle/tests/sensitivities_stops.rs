@@ -173,7 +173,7 @@ fn impacts_through_a_gear() {
 }
 
 #[test]
-fn what_has_no_derivative_is_refused() {
+fn nondifferentiable_runs_are_refused() {
     let two = r#"Scene(
         gravity: (0.0, 0.0, -9.81),
         links: [Link(name: "a", mass: 2.0), Link(name: "b", mass: 1.0)],

@@ -119,7 +119,7 @@ fn block(mass: f64) -> LinkInertia {
 /// A block pressed against its stop by a force F, with Coulomb friction f: up with (F + f)/m, down with (F − f)/m; the
 /// bounces are a geometric sequence with the ratio e √(a₂/a₁).
 #[test]
-fn bounces_with_friction_end_at_the_sum_of_a_geometric_sequence() {
+fn bounces_with_friction_end_at_a_geometric_sum() {
     for (e, friction) in [(0.2, 0.0), (0.5, 0.7), (0.9, 0.3), (1.0, 0.5)] {
         let (m, force, height) = (1.3, 4.0, 0.2);
         let mut world = World::new();
@@ -199,7 +199,7 @@ fn a_geared_joint_bounces_off_its_stop() {
 }
 
 #[test]
-fn a_snapshot_in_a_sequence_of_bounces_goes_on_bit_by_bit() {
+fn a_snapshot_between_bounces_continues() {
     let scene = Scene::load(data("S5_double_pendulum_stops.ron")).unwrap();
     let mut sim = Simulation::new(&scene).unwrap();
     // in the middle of the bounces of the elbow

@@ -128,7 +128,7 @@ fn machine(seed: u64, is_coupled: bool, is_plain: bool) -> (World, Vec<Range>) {
     (world, ranges)
 }
 
-/// What every run must satisfy: positions within the ranges, stops that push into the range.
+/// Conditions on every run: positions within the ranges, stops that push into the range.
 fn check(label: &str, recording: &Recording, ranges: &[Range]) -> Result<(), String> {
     for Range { name, lower, upper } in ranges {
         let channel = |what: &str| recording.channel(&format!("{name}.{what}")).unwrap().collect::<Vec<f64>>();
@@ -187,7 +187,7 @@ fn real_time_keeps_random_machines_within_their_stops() {
 
 /// The tolerance of the integration is 1e-8: the balance holds a hundred times that.
 #[test]
-fn the_ledger_closes_through_impacts_of_random_machines() {
+fn the_ledger_closes_through_impacts() {
     let (mut n_impacts, mut n_refused, mut worst, mut failures) = (0, 0, 0.0_f64, Vec::new());
     for (seed, is_coupled) in chosen() {
         let method = [Method::Dopri5, Method::Radau5][(seed % 2) as usize];

@@ -114,7 +114,7 @@ fn a_batch_has_the_bits_of_single_runs() {
 }
 
 #[test]
-fn a_motion_that_leaves_the_range_is_refused_with_its_time() {
+fn a_motion_out_of_range_is_refused() {
     let text = r#"Scene(gravity: (0.0, 0.0, 0.0),
         links: [Link(name: "rotor", mass: 1.0, inertia: Diagonal(0.1, 0.1, 0.1)),
                 Link(name: "arm", mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))],

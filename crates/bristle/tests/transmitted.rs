@@ -133,7 +133,7 @@ fn a_load_is_held_between_driving_and_back_driving() {
 }
 
 #[test]
-fn a_reducer_that_takes_more_than_it_transmits_locks_itself() {
+fn a_lossy_reducer_is_self_locking() {
     // μ > 1: no motor moves it, and one that moves comes to rest against it
     let load = "driving: 1.2, back_driving: 0.1";
     let recording = run(&carriage(load, "drive: Effort(Ramp(rate: 1.0e3))", 1.0));

@@ -43,7 +43,7 @@ pub struct Collector {
     /// Energies that were turned over.
     pub turnover: Turnover,
     progress: Progress,
-    /// What ends the run early.
+    /// Causes that end the run early.
     pub limits: Limits,
     /// Scratch: a row as text.
     line: Vec<u8>,
@@ -95,10 +95,10 @@ impl Collector {
     }
 }
 
-/// What an error of the energy balance is measured by: the largest of any row, J.
+/// Scale of an error of the energy balance: the largest energies of any row, J.
 #[derive(Default)]
 pub struct Turnover {
-    /// What was stored more or less than at the start, and what was put in and dissipated.
+    /// Change of the stored energy since the start, work put in, and heat.
     pub moved: f64,
     /// Energy in play: what was put in and dissipated, the energy of motion, of springs and of bristles, and by how
     /// much that of height has

@@ -2,7 +2,7 @@
 //!
 //! One JSON object a line in, one a line out, in the order of `joints`. A free joint has seven positions, x, y, z and
 //! the quaternion w, x, y, z, and six of everything else, angular then linear, in child axes; in `joints` it stands six
-//! times, as NAME.wx … NAME.vz. Joints that a coupling ties and that are left out go where it puts them. A state that
+//! times, as NAME.wx … NAME.vz. Dependent joints of couplings that are left out get their coupled values. A state that
 //! cannot be evaluated has `{"error": …, "line": …}` in its place, and the others are answered all the same.
 
 use crate::Outcome;
@@ -63,8 +63,8 @@ pub struct Dynamics {
     quiet: bool,
 }
 
-/// Lines of the input that are told of on standard error; the output tells of all.
-const MAX_TOLD: usize = 20;
+/// Lines of the input that are reported on standard error; the output has them all.
+const MAX_REPORTED: usize = 20;
 
 /// Why it ended early.
 enum End {
@@ -145,8 +145,8 @@ impl Dynamics {
                     return Err(End::Refused(format!("error: {error}\n --> {name}:{number}")));
                 }
             };
-            let answer = answer.unwrap_or_else(|trouble| {
-                let (reason, column) = match trouble {
+            let answer = answer.unwrap_or_else(|error| {
+                let (reason, column) = match error {
                     LineError::Line(reason, column) => {
                         n_refused += 1;
                         (reason, column.map_or_else(String::new, |column| format!(":{column}")))
@@ -156,7 +156,7 @@ impl Dynamics {
                         (reason, String::new())
                     }
                 };
-                if n_refused + n_failed <= MAX_TOLD {
+                if n_refused + n_failed <= MAX_REPORTED {
                     say!("error: {reason}\n --> {name}:{number}{column}");
                 }
                 serde_json::json!({"error": reason, "line": number}).to_string()
@@ -165,15 +165,17 @@ impl Dynamics {
         }
         out.flush().map_err(ended)?;
         let n = n_refused + n_failed;
-        let told = if n > MAX_TOLD {
-            format!("error: {n} lines have no answer; the first {MAX_TOLD} are told of above, all in the output")
+        let message = if n > MAX_REPORTED {
+            format!(
+                "error: {n} lines have no answer; the first {MAX_REPORTED} are printed above, all are in the output"
+            )
         } else {
             String::new()
         };
         match (n_refused, n_failed) {
             (0, 0) => Ok(()),
-            (0, _) => Err(End::Failed(told)),
-            _ => Err(End::Refused(told)),
+            (0, _) => Err(End::Failed(message)),
+            _ => Err(End::Refused(message)),
         }
     }
 }
@@ -442,10 +444,10 @@ fn answer<'a>(
     let rows = |mass: &DMatrix<f64>| mass.row_iter().map(|row| row.iter().copied().collect()).collect();
     let mass_matrix = rows(mechanics.mass_matrix(q)?);
     let free = mechanics.independent();
-    let is_tied = free.len() < n_v;
-    let independent = is_tied.then(|| free.iter().map(|&k| &columns[k]).collect());
+    let is_coupled = free.len() < n_v;
+    let independent = is_coupled.then(|| free.iter().map(|&k| &columns[k]).collect());
     let reduced_mass_matrix =
-        if is_tied { Some(mechanics.reduced_mass_matrix(q)?).map(|mass| rows(&mass)) } else { None };
+        if is_coupled { Some(mechanics.reduced_mass_matrix(q)?).map(|mass| rows(&mass)) } else { None };
     let (kinetic, potential) = mechanics.energies(q, v)?;
     let wrenches: Vec<Wrench> = mechanics
         .reactions(q, v, &acceleration)?

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
   bristle list laws loads
   bristle list scenes --folder scenes
 
-What is read but cannot be run yet is marked so.")]
+Entries that are read but cannot be run yet are marked.")]
 pub struct List {
     /// The kind to list; everything if left out
     #[arg(value_enum, value_name = "WHAT")]
@@ -53,8 +53,8 @@ const JOINTS: &[Entry] = &[
 
 const LIMITS: &[Entry] = &[(
     "Limits(lower: -1.0, upper: 0.5, restitution: 0.6)",
-    "stops at the ends of the range, with impacts and resting contact; either bound may be left out. The largest effort \
-     of drive and caller together is `effort_limit: 87.0`, a field of its own",
+    "stops at the ends of the range, with impacts and resting contact; either bound may be left out. The largest \
+     effort of drive and caller together is `effort_limit: 87.0`, a field of its own",
 )];
 
 const LAWS: &[Entry] = &[

@@ -14,7 +14,7 @@
     clippy::unimplemented
 )]
 
-/// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same
+/// A message for people, on standard error. If it is closed, the work goes on
 /// (`eprintln!` would end the program in the middle of it). Names come from files: control characters in them are
 /// shown, not obeyed.
 macro_rules! say {

@@ -223,7 +223,9 @@ impl Run {
         let events = self.events.as_ref().filter(named);
         let stats = self.stats.as_ref().filter(named);
         let plot = ready.plot.iter().map(|(path, _)| path);
-        let files: Vec<&PathBuf> = out.chain(plot).chain(&ready.report).chain(events).chain(stats).collect();
+        let derivatives = (!self.sensitivities.is_empty()).then(|| self.sensitivities_name(ready));
+        let files = out.chain(plot).chain(&ready.report).chain(events).chain(stats).chain(&derivatives);
+        let files: Vec<&PathBuf> = files.collect();
         for (k, path) in files.iter().enumerate() {
             let is_taken = files[..k].iter().any(|other| target::is_same(other, path));
             anyhow::ensure!(!is_taken, "{}: two outputs cannot share a file", path.display());
@@ -276,7 +278,12 @@ impl Run {
             ) {
                 Ok(path) => Some(path),
                 Err(error) => {
-                    say!("{}", explained(&error, &self.scene));
+                    match error.downcast_ref() {
+                        Some(Error::Stopped { .. } | Error::OutOfMemory { .. }) => {
+                            say!("error: {error}, before the derivatives were complete: {}", limits.reason());
+                        }
+                        _ => say!("{}", explained(&error, &self.scene)),
+                    }
                     return Ok(sensitivities::outcome(&error));
                 }
             }

@@ -3,8 +3,8 @@
 //! Points are numbered with the last range running fastest. Every row has every column: number of the point, values of
 //! the ranges, every channel at the end of the run, and `error`, which is empty where the run came to its end; where it
 //! did not, or where the scene with these values was refused, `error` says why and the channels are empty. So is a
-//! channel that the machine does not have with these values, such as the heat of a joint whose damping is 0. What a
-//! killed sweep has done is kept (see [`table`]): started again it loses only the points it was at work on.
+//! channel that the machine does not have with these values, such as the heat of a joint whose damping is 0. A killed
+//! sweep keeps its finished points (see [`table`]): started again it repeats only the unfinished ones.
 
 mod grid;
 mod table;
@@ -135,7 +135,7 @@ impl Sweep {
         let threads = self.threads.unwrap_or_else(cores).min(points.len() - n_found);
         let filled = fill(&mut table, points.len(), threads, &row, &mut progress, &interrupt);
         progress.clear();
-        filled.map_err(|error| End::Failed(format!("{path}: {error}")))?;
+        filled.and_then(|()| table.finish()).map_err(|error| End::Failed(format!("{path}: {error}")))?;
 
         let n_failed = table.n_failed();
         if !self.quiet {
@@ -191,7 +191,7 @@ impl Sweep {
         Ok(sim.recording().names().to_vec())
     }
 
-    /// What was understood of a robot, and what the scene is warned of.
+    /// Prints the notes on a robot and the warnings of the scene.
     fn say(&self, import: &Import) {
         if !self.quiet {
             import.notes.iter().for_each(|note| say!("{note}"));

@@ -6,7 +6,7 @@
 //! τ(v)   = s₁ + p (s₁ − s₀) + σ₂ v,                  p = σ₁/k                                  (2)
 //! ```
 //!
-//! ṡ = σ₀ (v − |v| s/g) is linear in s. What of s₀ lies within ±g is implicit in v; what lies beyond only decays, and
+//! ṡ = σ₀ (v − |v| s/g) is linear in s. The part of s₀ within ±g is implicit in v; the part beyond only decays, and
 //! a fall with v would spoil the step of a whole machine: it decays at the speed at the start, s_out = e/(1 +
 //! k|v₀|/g).
 

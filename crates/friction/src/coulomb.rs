@@ -78,7 +78,7 @@ mod tests {
     const LAW: Coulomb = Coulomb { coulomb: 0.5, stiction: 0.8, viscous: 0.25 };
 
     #[test]
-    fn sliding_friction_is_the_coulomb_level_and_a_viscous_part() {
+    fn sliding_friction_is_coulomb_plus_viscous() {
         assert_eq!(LAW.steady_effort(2.0), 1.0);
         assert_eq!(LAW.steady_effort(-2.0), -1.0);
         assert_eq!(LAW.steady_effort(0.0), 0.0);

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn breakaway_stays_below_the_steady_deflection_at_every_speed() {
+    fn breakaway_is_below_the_steady_deflection() {
         for breakaway in [0.1e-5, 0.89e-5, 0.95e-5, 1.2e-5, 1.49e-5] {
             let law = law(breakaway);
             assert!(law.validate().is_empty());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn vibration_below_breakaway_causes_no_drift_where_lugre_creeps() {
+    fn vibration_below_breakaway_causes_no_drift() {
         // L7: LuGre creeps 142.683 µm in 10 s
         let lugre = vibrate(&law(1.25e-5).lugre, 10);
         assert_abs_diff_eq!(1e6 * lugre[10], 142.683, epsilon = 5e-4);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn breakaway_outside_its_range_is_refused_with_the_range() {
+    fn breakaway_out_of_range_is_refused() {
         for breakaway in [0.0, -1e-6, 1.5e-5] {
             let found = law(breakaway).validate();
             assert_eq!(found[0].parameter, "breakaway");

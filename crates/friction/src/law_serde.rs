@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back_as_the_same_law() {
+    fn laws_round_trip() {
         for text in [
             "Coulomb(coulomb: 0.1)",
             "Stribeck(coulomb: 5.0)",

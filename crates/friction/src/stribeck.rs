@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn stribeck_velocity_is_required_only_where_there_is_weakening() {
+    fn stribeck_velocity_is_required_with_weakening() {
         let found = Stribeck { stribeck_velocity: None, ..BLOCK }.validate();
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().contains("`stiction`, 15.0, exceeds `coulomb`, 5.0"), "{}", found[0]);

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_joint_coming_to_rest_sticks_up_to_and_including_its_limit() {
+    fn a_joint_at_rest_sticks_up_to_its_limit() {
         for mode in [Mode::Forward, Mode::Backward] {
             assert_eq!(mode.after(SlipEvent::Reversal, 1.0, 1.0), Mode::Stuck);
             assert_eq!(mode.after(SlipEvent::Reversal, -1.0, 1.0), Mode::Stuck);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_joint_leaves_against_the_friction_that_could_not_hold_it() {
+    fn a_stuck_joint_breaks_away_against_friction() {
         assert_eq!(Mode::Stuck.after(SlipEvent::BreakAway, 1.0, 1.0), Mode::Forward);
         assert_eq!(Mode::Stuck.after(SlipEvent::BreakAway, -1.0, 1.0), Mode::Backward);
         assert_eq!(Mode::Stuck.after(SlipEvent::Reversal, 5.0, 1.0), Mode::Stuck);

@@ -1,4 +1,4 @@
-//! What must hold for every law and any parameters: derivatives, energy, symmetry, limits, and manners at the edges.
+//! Properties of every law at any parameters: derivatives, energy, symmetry, limits, and behaviour at the edges.
 
 use bristle_friction::{
     Coulomb, Dahl, Directional, ElastoPlastic, FrictionLaw, Law, LuGre, LuGre2, Mode, State, Stribeck, Table, Tanh,
@@ -299,7 +299,7 @@ fn state_relaxes_with_the_time_constant() {
 }
 
 #[test]
-fn initial_state_is_steady_under_slip_and_unloaded_at_rest() {
+fn initial_state_is_steady() {
     let mut rng = Pcg64::seed_from_u64(10);
     for law in random_laws(&mut rng) {
         assert_eq!(law.initial_state(0.0), [0.0; 2]);
@@ -358,7 +358,7 @@ fn sigma1(law: &Law) -> f64 {
 }
 
 #[test]
-fn implicit_step_never_falls_with_slip_and_stays_bounded() {
+fn implicit_step_is_monotone_and_bounded() {
     let mut rng = Pcg64::seed_from_u64(12);
     for _ in 0..2000 {
         for law in random_laws(&mut rng) {

@@ -59,7 +59,7 @@ fn pull(law: &dyn FrictionLaw, h: f64) -> Run {
 }
 
 #[test]
-fn a_fixed_implicit_step_converges_to_the_stick_slip_reference() {
+fn implicit_step_converges_to_stick_slip() {
     // x(20) = 1.272596412, v_max = 0.369816, spring peak 1.507988; first order: ten times the steps, a tenth of the
     // error
     let error = |h: f64| {
@@ -72,7 +72,7 @@ fn a_fixed_implicit_step_converges_to_the_stick_slip_reference() {
 }
 
 #[test]
-fn a_fixed_implicit_step_is_stable_at_four_milliseconds() {
+fn implicit_step_is_stable_at_4_ms() {
     // explicit methods stop at 1 ms (PAPERS aberger2002): σ₀ v/g is 3.7e4/s while slipping
     for sigma1 in [316.227_766_016_837_94, 30.0, 0.3, 0.003] {
         let lugre = LuGre { sigma1, ..CLASSIC };

@@ -445,7 +445,7 @@ impl Driver {
                 self.stepper.restart(n);
                 Ok(())
             }
-            Err(trouble) => Err(self.failed(trouble.into(), h)),
+            Err(error) => Err(self.failed(error.into(), h)),
         }
     }
 
@@ -470,8 +470,8 @@ impl Driver {
         if n_events > 0 {
             self.stats.n_event_evaluations += 1;
             let values = self.locator.start_values(n_events);
-            if let Err(trouble) = system.events(self.t, &self.y[..n], values) {
-                return Err(self.failed(trouble.into(), 0.0));
+            if let Err(error) = system.events(self.t, &self.y[..n], values) {
+                return Err(self.failed(error.into(), 0.0));
             }
             self.locator.begin();
         }

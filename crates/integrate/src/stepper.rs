@@ -124,8 +124,8 @@ pub enum Failure {
 }
 
 impl From<EvalError> for Failure {
-    fn from(trouble: EvalError) -> Self {
-        Failure::System(trouble)
+    fn from(error: EvalError) -> Self {
+        Failure::System(error)
     }
 }
 

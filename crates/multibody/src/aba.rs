@@ -155,8 +155,8 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Resu
         }
     };
     if node.parent != 0 {
-        let felt = if node.first_visited { &model.node[node.parent].IA } else { &above[node.parent] };
-        above[node.parent] = *felt + left.back(X);
+        let propagated = if node.first_visited { &model.node[node.parent].IA } else { &above[node.parent] };
+        above[node.parent] = *propagated + left.back(X);
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ fn substitute(model: &Model, work: &mut Work) {
     work.delta[0] = Motion::ZERO;
     for (i, node) in model.node.iter().enumerate().skip(1) {
         let (above, below) = work.delta.split_at_mut(i);
-        let felt = work.link[i].X.motion(&above[node.parent]);
+        let propagated = work.link[i].X.motion(&above[node.parent]);
         match node.kernel {
             Kernel::Fixed => {}
             Kernel::Free => {
@@ -200,17 +200,20 @@ fn substitute(model: &Model, work: &mut Work) {
                 match &work.free_pivot[i] {
                     Some(factor) if !work.locked[i] => {
                         let x = factor.solve(&Vector6::from_column_slice(&work.u[node.v..node.v + 6]));
-                        a.iter_mut().zip(x.iter()).zip(felt.to_array()).for_each(|((a, x), felt)| *a = x - felt);
+                        a.iter_mut()
+                            .zip(x.iter())
+                            .zip(propagated.to_array())
+                            .for_each(|((a, x), propagated)| *a = x - propagated);
                     }
                     _ => a.fill(0.0),
                 }
             }
             Kernel::Revolute | Kernel::Prismatic => {
                 let pivot = &work.pivot[i];
-                work.a[node.v] = pivot.D_inv * (work.u[node.v] - felt.dot(&pivot.U));
+                work.a[node.v] = pivot.D_inv * (work.u[node.v] - propagated.dot(&pivot.U));
             }
         }
-        below[0] = node.kernel.add_motion(&felt, &work.a, node.v);
+        below[0] = node.kernel.add_motion(&propagated, &work.a, node.v);
     }
 }
 

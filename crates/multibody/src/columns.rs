@@ -179,7 +179,7 @@ fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factor
                         let solved = factor.free(i, &u).unwrap_or(Vector6::zeros());
                         x.iter_mut().zip(solved.iter()).for_each(|(x, s)| x.set_lane(lane, *s));
                     }
-                    x.iter_mut().zip(delta.as_flattened()).for_each(|(x, felt)| *x -= *felt);
+                    x.iter_mut().zip(delta.as_flattened()).for_each(|(x, propagated)| *x -= *propagated);
                 } else {
                     x.fill(Pack4::ZERO);
                 }
@@ -188,8 +188,8 @@ fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factor
             Kernel::Revolute | Kernel::Prismatic => {
                 let (_, D_inv) = factor.column(i);
                 let Force { moment, force } = *factor.row(i);
-                let felt = dot(moment, &delta[0], dot(force, &delta[1], Pack4::ZERO));
-                let x = (b[node.v] - felt) * D_inv;
+                let propagated = dot(moment, &delta[0], dot(force, &delta[1], Pack4::ZERO));
+                let x = (b[node.v] - propagated) * D_inv;
                 let along = &mut delta[usize::from(node.kernel == Kernel::Prismatic)][2];
                 *along += x;
                 b[node.v] = x;

@@ -79,7 +79,7 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
 }
 
 /// `S_jᵀ F` for every joint j between the body `from` and the world, into the row and the column of velocity `k`; the
-/// column. `above` are the bodies before `from`. Those that follow one another in a run are taken in one go.
+/// column. `above` are the bodies before `from`. Consecutive bodies are handled in one loop.
 #[inline(always)]
 fn climb<'a>(above: &[Frame], from: &Frame, mut F: Force, M: &'a mut [f64], n_v: usize, k: usize) -> &'a mut [f64] {
     // velocities nearer to the world come before k: their rows on the left, column k on the right

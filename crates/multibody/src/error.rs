@@ -129,7 +129,7 @@ pub enum Error {
     },
     /// The mass matrix is singular: a joint moves nothing that has inertia.
     #[error(
-        "the inertia felt by joint `{joint}` is {inertia:?}: nothing but rounding resists its motion; give the \
+        "the articulated inertia of joint `{joint}` is {inertia:?}: only rounding resists its motion; give the \
         links beyond it mass, the joint armature, or the machine another position"
     )]
     Singular {

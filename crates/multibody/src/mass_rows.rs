@@ -165,8 +165,8 @@ fn inertias(
             }
         }
         if node.parent != 0 {
-            let felt = work.IC[i].back(&work.link[i].X);
-            work.IC[node.parent] += felt;
+            let propagated = work.IC[i].back(&work.link[i].X);
+            work.IC[node.parent] += propagated;
         }
     }
     // the position of a joint on the world need not reach the matrix: a look at the numbers themselves

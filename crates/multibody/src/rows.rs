@@ -275,11 +275,11 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
         }
     };
     if node.parent != 0 {
-        let felt = left.back(&work.link[i].X);
+        let propagated = left.back(&work.link[i].X);
         above[node.parent] = if node.first_visited {
-            felt.with_body(&model.node[node.parent].IA)
+            propagated.with_body(&model.node[node.parent].IA)
         } else {
-            felt.plus(&above[node.parent])
+            propagated.plus(&above[node.parent])
         };
     }
     Ok(())
@@ -326,7 +326,7 @@ fn substitute(model: &Model, work: &mut Work, b: &[f64]) {
     work.delta[0] = Motion::ZERO;
     for (i, node) in model.node.iter().enumerate().skip(1) {
         let (above, below) = work.delta.split_at_mut(i);
-        let felt = work.link[i].X.motion(&above[node.parent]);
+        let propagated = work.link[i].X.motion(&above[node.parent]);
         let mut whole = None;
         match node.kernel {
             Kernel::Fixed => {}
@@ -335,7 +335,10 @@ fn substitute(model: &Model, work: &mut Work, b: &[f64]) {
                 let u = Vector6::from_column_slice(&work.u[node.v..node.v + 6]);
                 match work.rows.free[i].as_ref().and_then(|factor| factor.solve(&u)) {
                     Some(x) => {
-                        a.iter_mut().zip(x.iter()).zip(felt.to_array()).for_each(|((a, x), felt)| *a = x - felt);
+                        a.iter_mut()
+                            .zip(x.iter())
+                            .zip(propagated.to_array())
+                            .for_each(|((a, x), propagated)| *a = x - propagated);
                         whole = Some(Force::from_slice(&b[node.v..]));
                     }
                     None => a.fill(0.0),
@@ -346,7 +349,7 @@ fn substitute(model: &Model, work: &mut Work, b: &[f64]) {
                 work.a[node.v] = pivot.D_inv * work.u[node.v] - above[node.parent].dot(&pivot.Y);
             }
         }
-        let delta = node.kernel.add_motion(&felt, &work.a, node.v);
+        let delta = node.kernel.add_motion(&propagated, &work.a, node.v);
         below[0] = delta;
         let IA_delta = if node.leaf { node.I.times(&delta) } else { work.rows.IA[i].times(&delta) };
         // a free joint transmits its given effort

@@ -66,18 +66,31 @@ pub fn rows<'py, const N: usize>(py: Python<'py>, rows: &[[f64; N]]) -> PyResult
 pub fn numbers(what: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<f64>> {
     let given: Vec<f64> = match value.extract::<PyReadonlyArray1<'_, f64>>() {
         Ok(array) => array.as_array().iter().copied().collect(),
-        Err(_) => as_floats(value)?.extract::<PyReadonlyArray1<'_, f64>>().map_or_else(
-            |_| Err(wrong_shape(what, value, &format!("({n},)"))),
-            |array| Ok(array.as_array().iter().copied().collect()),
-        )?,
+        Err(_) => {
+            let wrong = |_| wrong_shape(what, value, &format!("({n},)"));
+            let array = as_floats(value).map_err(wrong)?.extract::<PyReadonlyArray1<'_, f64>>();
+            array.map_err(|_| wrong_shape(what, value, &format!("({n},)")))?.as_array().iter().copied().collect()
+        }
     };
     if given.len() == n { Ok(given) } else { Err(wrong_shape(what, value, &format!("({n},)"))) }
 }
 
+/// Three numbers: a point, a moment, a force.
+pub fn three(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
+    let given = numbers(what, value, 3)?;
+    Ok([given[0], given[1], given[2]])
+}
+
+/// A point on a link, its origin if left out.
+pub fn point(value: Option<&Bound<'_, PyAny>>) -> PyResult<[f64; 3]> {
+    value.map_or(Ok([0.0; 3]), |value| three("point", value))
+}
+
 /// Numbers from an array, list or tuple of any length.
 pub fn column(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    let array =
-        as_floats(value)?.extract::<PyReadonlyArray1<'_, f64>>().map_err(|_| wrong_shape(what, value, "(m,)"))?;
+    let wrong = |_| wrong_shape(what, value, "(m,)");
+    let floats = as_floats(value).map_err(wrong)?;
+    let array = floats.extract::<PyReadonlyArray1<'_, f64>>().map_err(|_| wrong_shape(what, value, "(m,)"))?;
     Ok(array.as_array().iter().copied().collect())
 }
 
@@ -90,7 +103,10 @@ pub fn table<'py>(
 ) -> PyResult<PyReadonlyArray2<'py, f64>> {
     let rows = n_rows.map_or_else(|| "m".to_owned(), |rows| rows.to_string());
     let wrong = || wrong_shape(what, value, &format!("({rows}, {n})"));
-    let array = as_floats(value)?.extract::<PyReadonlyArray2<'_, f64>>().map_err(|_| wrong())?;
+    let array = match value.extract::<PyReadonlyArray2<'_, f64>>() {
+        Ok(array) => array,
+        Err(_) => as_floats(value).map_err(|_| wrong())?.extract::<PyReadonlyArray2<'_, f64>>().map_err(|_| wrong())?,
+    };
     let [given_rows, columns] = [array.shape()[0], array.shape()[1]];
     if columns != n || n_rows.is_some_and(|rows| rows != given_rows) { Err(wrong()) } else { Ok(array) }
 }
@@ -108,7 +124,7 @@ pub fn as_floats<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> 
     }
 }
 
-/// A number of things. A negative one is refused like any other wrong value.
+/// A number of things, or of a copy. A negative one is refused like any other wrong value.
 pub struct Count(pub usize);
 
 impl<'py> FromPyObject<'_, 'py> for Count {
@@ -118,7 +134,7 @@ impl<'py> FromPyObject<'_, 'py> for Count {
         match value.extract::<usize>() {
             Ok(count) => Ok(Self(count)),
             Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-                Err(refused(format!("{} is out of range: a number of things is wanted", &*value)))
+                Err(refused(format!("{} is out of range: it must be 0 or more", &*value)))
             }
             Err(error) => Err(error),
         }
@@ -130,6 +146,6 @@ pub fn wrong_shape(what: &str, value: &Bound<'_, PyAny>, wanted: &str) -> PyErr 
     let shape = as_floats(value).and_then(|array| array.getattr("shape")).and_then(|shape| shape.str());
     match shape {
         Ok(shape) => refused(format!("`{what}` has shape {shape}; the shape wanted is {wanted}")),
-        Err(_) => refused(format!("`{what}` is no array of numbers; the shape wanted is {wanted}")),
+        Err(_) => refused(format!("`{what}` is no array of real numbers; the shape wanted is {wanted}")),
     }
 }

@@ -3,27 +3,34 @@
 //! The library lays its arrays out by coordinate, entry `k · n + i` for copy i: views have shape (n, k) and strides
 //! (1, n), and nothing is copied.
 
+mod act;
+mod links;
+mod parameters;
+
 use crate::arrays::{Count, as_floats, table, wrong_shape};
 use crate::error::{Raise, refused};
 use crate::interrupt;
-use crate::law;
-use crate::per_copy::{self, changed};
 use crate::query::Energy;
 use crate::rollout::Rollout;
 use crate::scene::SceneOrPath;
 use crate::simulation::{Simulation, directions};
 use bristle::batch;
-use bristle::component::Load;
-use bristle::friction::Law;
-use numpy::ndarray::{Array2, ArrayView2, ArrayView3, ShapeBuilder};
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::ndarray::{Array2, Array3, ArrayView2, ArrayView3, ShapeBuilder};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
-/// Steps of copies, some milliseconds, from which on a rollout looks for Ctrl-C.
+/// Steps of copies, some milliseconds, from which on the first rollout looks for Ctrl-C.
 const WATCHED: usize = 20_000;
+
+/// Expected time from which on later rollouts do, s: a thread to look costs a tenth of a millisecond.
+const WATCHED_TIME: f64 = 0.05;
 
 /// `n` copies of a machine, stepped together on all cores.
 ///
@@ -51,13 +58,25 @@ pub struct Batch {
     n_contacts: usize,
     n_links: usize,
     n_drives: usize,
+    /// Time on the clock that a step of a copy took in the last rollout, and the length of such a step, s.
+    pace: Option<(f64, f64)>,
 }
 
 /// A simulation, or what one is made of.
-#[derive(FromPyObject)]
 enum Machine<'py> {
     Simulation(Bound<'py, Simulation>),
     Scene(SceneOrPath<'py>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Machine<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.cast::<Simulation>() {
+            Ok(sim) => Ok(Self::Simulation(sim.to_owned())),
+            Err(_) => value.extract().map(Self::Scene),
+        }
+    }
 }
 
 impl Batch {
@@ -156,7 +175,7 @@ impl Batch {
         drop(inner);
         let start = batch.snapshot(0).raised()?;
         let sim = sim.unbind();
-        Ok(Self { batch, sim, start, targets: None, n_q, n_v, n_contacts, n_links, n_drives })
+        Ok(Self { batch, sim, start, targets: None, n_q, n_v, n_contacts, n_links, n_drives, pace: None })
     }
 
     /// Number of copies.
@@ -214,6 +233,14 @@ impl Batch {
         Ok(modes.transpose()?.cast_into()?)
     }
 
+    /// Bristle states now: deflection z, and w of `LuGre2`; `(n, n_contacts, 2)`.
+    #[getter]
+    fn bristles<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
+        let (n, bristles) = (self.batch.len(), self.batch.bristles());
+        let of = |(i, c, k): (usize, usize, usize)| [bristles[c * n + i].z, bristles[c * n + i].w][k];
+        Array3::from_shape_fn((n, self.n_contacts, 2), of).into_pyarray(py)
+    }
+
     /// Efforts from the next step on, a view to write into; `(n, n_v)`.
     ///
     /// >>> import bristle
@@ -236,7 +263,7 @@ impl Batch {
             .map_err(|_| wrong_shape("efforts", efforts, &format!("({}, {})", shape[0], shape[1])))
     }
 
-    /// What the drives follow from the next step on, an array to write into; NaN is a drive's own signal;
+    /// Targets of the drives from the next step on, an array to write into; NaN is a drive's own signal;
     /// `(n, n_drives)`.
     #[getter]
     fn targets<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
@@ -274,6 +301,18 @@ impl Batch {
     #[getter]
     fn contact_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.sim.bind(py).try_borrow()?.sim.contact_names().map(str::to_owned).collect())
+    }
+
+    /// Names of the links: the places of `poses`, `link_velocities` and `wrenches`.
+    #[getter]
+    fn link_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.link_names().to_vec())
+    }
+
+    /// Names of the places of `reactions`: all joints, fixed ones included.
+    #[getter]
+    fn reaction_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.reaction_names().to_vec())
     }
 
     /// Names of the joints with a drive.
@@ -356,7 +395,13 @@ impl Batch {
         self.take_targets(py);
         let efforts = efforts.as_ref().map(|efforts| efforts.as_slice()).transpose()?.unwrap_or(&[]);
         let (batch, rollout) = (&mut self.batch, &mut into.rollout);
-        let (result, raised) = if n.saturating_mul(steps) < WATCHED {
+        let n_steps = n.saturating_mul(steps);
+        let is_short = match self.pace {
+            Some((each, length)) => n_steps as f64 * each * (dt / length).max(1.0) < WATCHED_TIME,
+            None => n_steps < WATCHED,
+        };
+        let start = Instant::now();
+        let (result, raised) = if is_short {
             (py.detach(|| batch.rollout(dt, steps, efforts, rollout)), None)
         } else {
             let stop = Arc::new(AtomicBool::new(false));
@@ -365,6 +410,9 @@ impl Batch {
             self.batch.set_stop(None);
             watched
         };
+        // one that ended early tells nothing
+        let is_whole = result.is_ok() && n_steps > 0 && dt > 0.0;
+        self.pace = is_whole.then(|| (start.elapsed().as_secs_f64() / n_steps as f64, dt));
         drop(into);
         if let Some(raised) = raised {
             return Err(raised);
@@ -401,75 +449,28 @@ impl Batch {
         Ok(())
     }
 
-    /// Sets the friction law of a joint or coupling in copies: a whole law of the same kind, or parameters of the
-    /// present one, each one number or one per copy.
-    #[pyo3(signature = (of, law=None, *, copies=None, **parameters))]
-    fn set_friction(
-        &mut self,
-        of: &str,
-        law: Option<&str>,
-        copies: Option<&Bound<'_, PyAny>>,
-        parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let copies = self.copies(copies)?;
-        let parameters = per_copy::given(parameters, copies.len())?;
-        let law: Option<Law> = law.map(|law| law::parse("friction", law)).transpose()?;
-        let mut laws = Vec::with_capacity(copies.len());
-        for (k, &copy) in copies.iter().enumerate() {
-            let present = self.batch.contact(copy, of).raised()?.0;
-            laws.push(changed("friction law", law.as_ref().unwrap_or(present), &parameters, k)?);
-        }
-        self.batch.change_each(&copies, |batch, k| batch.set_friction(copies[k], of, laws[k].clone())).raised()
-    }
-
-    /// Sets the load of a joint or coupling in copies, in the same way.
-    #[pyo3(signature = (of, load=None, *, copies=None, **parameters))]
-    fn set_load(
-        &mut self,
-        of: &str,
-        load: Option<&str>,
-        copies: Option<&Bound<'_, PyAny>>,
-        parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let copies = self.copies(copies)?;
-        let parameters = per_copy::given(parameters, copies.len())?;
-        let load: Option<Load> = load.map(|load| law::parse("load", load)).transpose()?;
-        let mut loads = Vec::with_capacity(copies.len());
-        for (k, &copy) in copies.iter().enumerate() {
-            let present = self.batch.contact(copy, of).raised()?.1;
-            loads.push(changed("load", load.as_ref().unwrap_or(present), &parameters, k)?);
-        }
-        self.batch.change_each(&copies, |batch, k| batch.set_load(copies[k], of, loads[k].clone())).raised()
-    }
-
-    /// The friction law of a joint or coupling of one copy, as a scene spells it.
-    #[pyo3(signature = (of, copy=0))]
-    fn friction_law(&self, of: &str, copy: usize) -> PyResult<String> {
-        Ok(bristle_report::written(self.batch.contact(copy, of).raised()?.0))
-    }
-
     /// The energy ledger of one copy, now.
-    fn energy(&mut self, copy: usize) -> PyResult<Energy> {
-        self.batch.energy(copy).raised().map(Energy::from)
+    fn energy(&mut self, copy: Count) -> PyResult<Energy> {
+        self.batch.energy(copy.0).raised().map(Energy::from)
     }
 
     /// Everything of one copy as bytes, for this copy, another one, or a `Simulation` of the same machine.
-    fn snapshot<'py>(&mut self, py: Python<'py>, copy: usize) -> PyResult<Bound<'py, PyBytes>> {
+    fn snapshot<'py>(&mut self, py: Python<'py>, copy: Count) -> PyResult<Bound<'py, PyBytes>> {
         self.take_targets(py);
-        Ok(PyBytes::new(py, &self.batch.snapshot(copy).raised()?))
+        Ok(PyBytes::new(py, &self.batch.snapshot(copy.0).raised()?))
     }
 
     /// Goes on from a snapshot of this machine.
-    fn restore(&mut self, py: Python<'_>, copy: usize, snapshot: &[u8]) -> PyResult<()> {
-        self.batch.restore(copy, snapshot).raised()?;
-        self.forget_targets(py, &[copy]);
+    fn restore(&mut self, py: Python<'_>, copy: Count, snapshot: &[u8]) -> PyResult<()> {
+        self.batch.restore(copy.0, snapshot).raised()?;
+        self.forget_targets(py, &[copy.0]);
         Ok(())
     }
 
     /// One copy as a simulation of its own.
-    fn simulation(&mut self, py: Python<'_>, copy: usize) -> PyResult<Simulation> {
+    fn simulation(&mut self, py: Python<'_>, copy: Count) -> PyResult<Simulation> {
         self.take_targets(py);
-        let snapshot = self.batch.snapshot(copy).raised()?;
+        let snapshot = self.batch.snapshot(copy.0).raised()?;
         let mut sim = self.sim.bind(py).try_borrow_mut()?.copy(py)?;
         sim.restore(py, &snapshot)?;
         Ok(sim)

@@ -157,23 +157,24 @@ impl Fit {
         Ok(())
     }
 
-    /// What is known of a parameter beforehand: mean and standard deviation.
+    /// Prior knowledge of a parameter: mean and standard deviation.
     fn prior(&mut self, path: &str, mean: f64, deviation: f64) {
         self.change(|fit| fit.prior(path, mean, deviation));
     }
 
-    /// Looks at the logs and at what they can tell, without a fit: a list of sentences.
+    /// Checks the logs and the identifiability of the parameters, without a fit: a list of sentences.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| self.fit.check()).raised()
     }
 
     /// Solves the fit: `starts` starts over all cores (the first one as given, the others at random within the
     /// bounds), the same result for any number of them. `method` is "OutputError" (simulations against measurements)
-    /// or "InverseDynamics" (efforts of the measured motion, low-pass of corner `band` Hz).
+    /// or "InverseDynamics" (efforts of the measured motion, low-pass of corner `band` Hz). With `windows`, s, output
+    /// error simulates windows of that length, each from its measured state, in place of whole logs.
     ///
     /// `progress(start, starts, iteration, error)` is called after every iteration; where it returns False, the fit
     /// ends with the best values so far. Ctrl-C raises `KeyboardInterrupt`.
-    #[pyo3(signature = (*, starts=None, seed=None, method=None, band=20.0, progress=None))]
+    #[pyo3(signature = (*, starts=None, seed=None, method=None, band=20.0, windows=None, progress=None))]
     fn solve(
         &self,
         py: Python<'_>,
@@ -181,6 +182,7 @@ impl Fit {
         seed: Option<u64>,
         method: Option<&str>,
         band: f64,
+        windows: Option<f64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Fitted> {
         let mut fit = self.fit.clone();
@@ -198,6 +200,12 @@ impl Fit {
                 return Err(refused(format!("`method` is {other:?}: write \"OutputError\" or \"InverseDynamics\"")));
             }
         };
+        if let Some(seconds) = windows {
+            if !(seconds.is_finite() && seconds > 0.0) {
+                return Err(refused(format!("`windows` is {seconds:?}: it must be a positive length, s")));
+            }
+            fit = fit.windows(seconds);
+        }
         let stop = AtomicBool::new(false);
         let failed = Mutex::new(None);
         let told = |at: Progress| {
@@ -221,6 +229,11 @@ impl Fit {
         let failed = failed.into_inner().ok().flatten();
         raised.or(failed).map_or(Ok(()), Err)?;
         Ok(Fitted::new(solved.raised()?, fit))
+    }
+
+    /// The same fit of another scene: other laws, the same logs. Free parameters that it does not have are left out.
+    fn with_scene(&self, scene: SceneOrPath<'_>) -> PyResult<Self> {
+        Ok(Self { fit: self.fit.clone().with_scene(scene.load()?.scene()).keep_known() })
     }
 
     /// A copy of its own.

@@ -18,7 +18,7 @@ pub struct Estimate {
     path: String,
     /// Its value; an excess where the fit asked for one.
     value: f64,
-    /// Standard deviation with correlated residuals allowed for; infinite where the logs do not tell it.
+    /// Standard deviation with correlated residuals allowed for; infinite where it is not identifiable.
     deviation: f64,
     /// The same by the formula for white noise.
     white_deviation: f64,
@@ -28,7 +28,7 @@ pub struct Estimate {
     bounds: (f64, f64),
     /// The number beside it that its value is an excess over.
     over: Option<String>,
-    /// Whether the logs tell it at all; otherwise the value is the start.
+    /// Whether it is identifiable at all; otherwise the value is the start.
     is_identifiable: bool,
 }
 
@@ -208,7 +208,7 @@ impl Fitted {
         PyArray1::from_slice(py, &self.fitted.identifiability().singular_values)
     }
 
-    /// The direction of the parameters that the logs tell worst: scaled components by path, largest first.
+    /// The least identifiable direction of the parameters: scaled components by path, largest first.
     #[getter]
     fn weakest(&self) -> Vec<(String, f64)> {
         self.fitted.identifiability().weakest.clone()

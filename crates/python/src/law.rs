@@ -1,4 +1,4 @@
-//! Friction laws and loads from Python: whole, as a scene spells them, or single parameters of the present one.
+//! Friction laws, loads and drives from Python: whole, as a scene spells them, or single parameters of the present one.
 
 use crate::error::refused;
 use pyo3::prelude::*;
@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A law or load as a scene spells it, such as `Coulomb(coulomb: 0.3)`.
+/// A law, load or drive as a scene spells it, such as `Coulomb(coulomb: 0.3)`.
 pub fn parse<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
     options.from_str(text).map_err(|error| refused(format!("{what} `{text}`: {error}")))
 }
 
-/// A law or load of which single parameters are changed.
+/// A law, load or drive of which single parameters are changed.
 pub struct Template {
     what: &'static str,
     kind: String,
@@ -21,7 +21,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The present one; `what` says in messages what it is.
+    /// The present one; `what` is its name in messages.
     pub fn new<T: Serialize>(what: &'static str, present: &T) -> PyResult<Self> {
         let value = serde_json::to_value(present).map_err(|error| refused(error.to_string()))?;
         if let Value::Object(kinds) = value
@@ -40,7 +40,10 @@ impl Template {
             all.remove("stiction");
         }
         for (name, value) in parameters {
-            let number = serde_json::Number::from_f64(*value);
+            // a count, such as `difference` of a `Servo`, stays one
+            let is_count = all.get(name).is_some_and(Value::is_u64) && value.fract() == 0.0;
+            let number =
+                if is_count { format!("{value:.0}").parse().ok() } else { serde_json::Number::from_f64(*value) };
             let number = number.ok_or_else(|| refused(format!("`{name}` is {value}; it must be finite")))?;
             all.insert(name.clone(), Value::Number(number));
         }

@@ -1,4 +1,4 @@
-//! Pictures of results, and files that stand under their name only when they are complete.
+//! Pictures of results, and files that get their name when they are complete.
 
 use crate::error::Raise;
 use bristle::atomic_file;

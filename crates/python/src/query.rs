@@ -1,9 +1,12 @@
 //! Answers about a machine: energies, and the equations about a state.
 
 use crate::arrays::matrix;
+use bristle::dynamics::Counters;
+use bristle::integrate::Stats;
 use bristle::simulation::{self, Ledger};
 use numpy::PyArray2;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Where the energy is and where it went, J.
 #[pyclass(frozen, get_all, module = "bristle")]
@@ -23,7 +26,7 @@ pub struct Energy {
     input: f64,
     /// Heat of dampers and friction.
     dissipated: f64,
-    /// What the ledger is off by: 0 but for errors of integration.
+    /// Residual of the ledger: 0 but for errors of integration.
     balance: f64,
 }
 
@@ -85,4 +88,17 @@ impl Linearization {
     fn __repr__(&self) -> String {
         format!("<Linearization in {}>", self.unknowns.join(", "))
     }
+}
+
+/// Counts of the solver, by the names of `bristle run --json`.
+pub fn stats<'py>(py: Python<'py>, stats: &Stats, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    macro_rules! put {
+        ($of:ident: $($name:ident),*) => { $(dict.set_item(stringify!($name), $of.$name)?;)* };
+    }
+    put!(stats: n_accepted, n_rejected, n_failed, n_rhs, n_residual, n_jacobian, n_difference_columns, n_factor,
+        n_solve, n_newton, n_quadrature, n_events, n_time_events, n_event_evaluations, n_landings, n_charts, n_stiff);
+    put!(counters: n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, n_projections, n_rounds, max_rounds,
+        n_unconverged_loads);
+    Ok(dict)
 }

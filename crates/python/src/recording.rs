@@ -3,7 +3,9 @@
 use crate::error::{Raise, refused};
 use crate::event::Event;
 use crate::picture::{self, Picture};
+use crate::query;
 use crate::scene::Scene;
+use bristle::dynamics::Counters;
 use bristle::integrate::Stats;
 use bristle::{Model, Simulation};
 use bristle_report::plot::{Selection, select};
@@ -40,6 +42,7 @@ struct Run {
     scene: Scene,
     model: Arc<Model>,
     stats: Stats,
+    counters: Counters,
     wall: Duration,
     warnings: Vec<String>,
     failure: Option<String>,
@@ -57,12 +60,12 @@ impl Recording {
         let warnings = scene.scene().warnings().into_iter().map(|warning| warning.to_string());
         let met = sim.warnings().into_iter().skip(sim.notes().len());
         let warnings = warnings.chain(met.map(|warning| format!("warning: {warning}"))).collect();
-        let (model, stats) = (Arc::clone(&sim.compiled().model), sim.stats());
-        let run = Some(Run { scene, model, stats, wall, warnings, failure });
+        let (model, stats, counters) = (Arc::clone(&sim.compiled().model), sim.stats(), sim.counters());
+        let run = Some(Run { scene, model, stats, counters, wall, warnings, failure });
         Ok(Self { results: Results::from_recording(recording).raised()?, run })
     }
 
-    /// What a picture shows, with the units of the scene.
+    /// The channels of a picture, with the units of the scene.
     fn selection(&self) -> Selection {
         let Some(run) = &self.run else { return Selection::default() };
         let scene = run.scene.scene();
@@ -125,7 +128,7 @@ impl Recording {
         Self::__getitem__(this, "t")
     }
 
-    /// Changes of mode, in order of time.
+    /// Changes of mode, impacts on stops and releases from them, in order of time.
     #[getter]
     fn events(&self) -> Vec<Event> {
         self.results.events.iter().map(Event::from).collect()
@@ -137,7 +140,19 @@ impl Recording {
         self.run.as_ref().map(|run| run.wall.as_secs_f64())
     }
 
-    /// What a user ought to know although the run went on.
+    /// The scene that was run, with what callers have set on the simulation; `None` for a table from elsewhere.
+    #[getter]
+    fn scene(&self) -> Option<Scene> {
+        self.run.as_ref().map(|run| run.scene.clone())
+    }
+
+    /// Work of the solver, counts by name as in `Simulation.stats`; `None` for a table from elsewhere.
+    #[getter]
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.run.as_ref().map(|run| query::stats(py, &run.stats, &run.counters)).transpose()
+    }
+
+    /// Warnings about a run that went on.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default()

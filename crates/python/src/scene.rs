@@ -5,6 +5,7 @@ use crate::sensitivities::Sensitivities;
 use crate::value;
 use bristle::urdf::{FrictionFile, Import, Options, load_scene, read_scene};
 use bristle_report::written;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
@@ -72,10 +73,21 @@ impl Scene {
 }
 
 /// A scene, or the file of one.
-#[derive(FromPyObject)]
 pub enum SceneOrPath<'py> {
     Scene(PyRef<'py, Scene>),
     Path(PathBuf),
+}
+
+impl<'py> FromPyObject<'_, 'py> for SceneOrPath<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(scene) = value.cast::<Scene>() {
+            return Ok(Self::Scene(scene.try_borrow()?));
+        }
+        let given = || PyTypeError::new_err(format!("a `Scene` is wanted, or the name of its file, not {}", &*value));
+        value.extract().map(Self::Path).map_err(|_| given())
+    }
 }
 
 impl SceneOrPath<'_> {
@@ -153,7 +165,7 @@ impl Scene {
     /// Puts a value in the place of the one that a path names, such as `"joints.elbow.friction.coulomb"`.
     ///
     /// Numbers, bools, tuples and lists are written as they are; a `str` stands for itself: `"Radau5"`,
-    /// `"Coulomb(coulomb: 0.3)"`. What is refused has not happened.
+    /// `"Coulomb(coulomb: 0.3)"`; text that has spaces is quoted, `'"my robot"'`. A refused value changes nothing.
     ///
     /// >>> import bristle
     /// >>> scene = bristle.Scene.load("scenes/double_pendulum.ron")
@@ -176,6 +188,15 @@ impl Scene {
     fn update(&mut self, values: &Bound<'_, PyDict>) -> PyResult<()> {
         *self = self.with(value::overrides(Some(values))?)?;
         Ok(())
+    }
+
+    /// The number at a path, such as `"joints.elbow.friction.coulomb"`.
+    ///
+    /// >>> import bristle
+    /// >>> bristle.Scene.load("scenes/double_pendulum_coulomb.ron").number("joints.elbow.friction.coulomb")
+    /// 0.25
+    fn number(&self, path: &str) -> PyResult<f64> {
+        self.scene().number(path).raised()
     }
 
     /// Channels of a run of the scene and their derivatives in the parameters at `paths`, exact through located events.
@@ -260,19 +281,25 @@ impl Scene {
         self.scene().joints.iter().map(|joint| joint.name.as_str()).collect()
     }
 
+    /// Names of the couplings and loop joints, in the order of the scene.
+    #[getter]
+    fn coupling_names(&self) -> Vec<&str> {
+        self.scene().couplings.iter().map(bristle::scene::Coupling::name).collect()
+    }
+
     /// Names of the links, in the order of the scene.
     #[getter]
     fn link_names(&self) -> Vec<&str> {
         self.scene().links.iter().map(|link| link.name.as_str()).collect()
     }
 
-    /// What may not mean what its author thinks, each with file, line and caret.
+    /// Warnings: values with a probably unintended meaning, each with file, line and caret.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.scene().warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// What was repaired in a robot and what of it is not used.
+    /// Repairs of a robot, and its unused parts.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.import.notes.clone()

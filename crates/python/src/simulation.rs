@@ -1,24 +1,21 @@
 //! A machine in motion.
 
+mod by_name;
+mod mechanics;
 mod record;
 mod views;
 
-pub use views::directions;
+pub use views::{directions, homogeneous, six};
 
-use crate::arrays::{Shown, matrix, numbers, rows};
+use crate::arrays::{Shown, numbers, rows};
 use crate::error::Raise;
 use crate::event::Event;
-use crate::law::{self, Template};
-use crate::query::{Energy, Linearization};
 use crate::recording::Recording;
 use crate::scene::{Scene, SceneOrPath};
-use bristle::component::Load;
-use bristle::friction::Law;
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::PathBuf;
-use views::transforms;
 
 /// A machine in motion: run it to a time, or step by step.
 ///
@@ -140,22 +137,29 @@ impl Simulation {
         self.loads.get_or_insert_with(|| Shown::new(py, self.sim.loads(), false)).array(py)
     }
 
+    /// Bristle states in the order of `contact_names`: deflection z, and w of `LuGre2`; `(n_contacts, 2)`.
+    #[getter]
+    fn bristles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let states: Vec<[f64; 2]> = self.sim.bristles().iter().map(|state| [state.z, state.w]).collect();
+        rows(py, &states)
+    }
+
     /// Modes in the order of `contact_names`: -1, 0 (stuck), 1.
     #[getter]
     fn modes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         PyArray1::from_vec(py, directions(self.sim.modes()))
     }
 
-    /// Changes of mode in the last call of `step`.
+    /// Changes of mode, impacts on stops and releases from them in the last call of `step`.
     #[getter]
     fn events(&self) -> Vec<Event> {
-        let names: Vec<&str> = self.sim.contact_names().collect();
+        let compiled = self.sim.compiled();
         let event = |event: &bristle::simulation::ModeEvent| Event {
             t: event.t,
-            joint: names.get(event.contact).map_or_else(String::new, |name| (*name).to_owned()),
+            joint: compiled.contact_name(event.contact).to_owned(),
             before: event.from.direction() as i8,
             after: event.to.direction() as i8,
-            kind: bristle::record::EventKind::Mode,
+            kind: event.kind,
         };
         self.sim.events().iter().map(event).collect()
     }
@@ -191,6 +195,19 @@ impl Simulation {
         self.sim.contact_names().collect()
     }
 
+    /// Names of the joints with a drive.
+    #[getter]
+    pub fn drive_names(&self) -> Vec<&str> {
+        let compiled = self.sim.compiled();
+        compiled.inputs.drives.iter().map(|at| compiled.model.tree.joint_names[at.joint].as_str()).collect()
+    }
+
+    /// Names of the channels that `run` records, `t` first.
+    #[getter]
+    fn channel_names(&self) -> Vec<String> {
+        self.sim.recording().names().to_vec()
+    }
+
     /// Places of revolute and prismatic joints: name to (index in `q`, index in `v`).
     #[getter]
     fn coordinates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -224,206 +241,9 @@ impl Simulation {
         self.compute(py, bristle::Simulation::refresh)
     }
 
-    /// Position of a revolute or prismatic joint, rad or m.
-    fn position(&self, joint: &str) -> PyResult<f64> {
-        self.sim.position(joint).raised()
-    }
-
-    /// Velocity of a revolute or prismatic joint, rad/s or m/s.
-    fn velocity(&self, joint: &str) -> PyResult<f64> {
-        self.sim.velocity(joint).raised()
-    }
-
-    /// Friction effort of a joint or coupling, N·m or N.
-    fn friction_effort(&self, of: &str) -> PyResult<f64> {
-        self.sim.friction_effort(of).raised()
-    }
-
-    /// Mode of a joint or coupling: -1, 0 (stuck), 1.
-    fn mode(&self, of: &str) -> PyResult<i8> {
-        Ok(self.sim.mode(of).raised()?.direction() as i8)
-    }
-
-    /// Bristle states of a joint or coupling: deflection z, and w of `LuGre2`.
-    fn bristle(&self, of: &str) -> PyResult<(f64, f64)> {
-        let state = self.sim.bristle(of).raised()?;
-        Ok((state.z, state.w))
-    }
-
-    /// Reaction of a joint: what the parent exerts on the child, at the joint's origin, in child axes. Moment, N·m,
-    /// then force, N.
-    fn reaction<'py>(&self, py: Python<'py>, joint: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(PyArray1::from_slice(py, &self.sim.reaction(joint).raised()?.wrench.to_array()))
-    }
-
-    /// Reactions in the order of `reaction_names`; `(n_joints, 6)`.
-    #[getter]
-    fn reactions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let wrenches: Vec<[f64; 6]> = self.sim.reactions().iter().map(|reaction| reaction.wrench.to_array()).collect();
-        rows(py, &wrenches)
-    }
-
-    /// Pose of a link in the world, a homogeneous transform; `(4, 4)`.
-    fn pose<'py>(&self, py: Python<'py>, link: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        transforms(py, &[self.sim.pose(link).raised()?])?.reshape([4, 4])
-    }
-
-    /// Poses in the order of `link_names`; `(n_links, 4, 4)`.
-    #[getter]
-    fn poses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        transforms(py, self.sim.poses())
-    }
-
-    /// Sets the effort on a revolute or prismatic joint, N·m or N.
-    fn set_effort(&mut self, py: Python<'_>, joint: &str, effort: f64) -> PyResult<()> {
-        self.take_efforts(py)?;
-        self.sim.set_effort(joint, effort).raised()?;
-        self.show_efforts(py);
-        Ok(())
-    }
-
-    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an
-    /// `Effort`.
-    fn set_target(&mut self, joint: &str, target: f64) -> PyResult<()> {
-        self.sim.set_target(joint, target).raised()
-    }
-
-    /// Sets the wrench on a link: moment about its origin, N·m, and force, N, in link axes.
-    fn set_wrench(&mut self, link: &str, moment: [f64; 3], force: [f64; 3]) -> PyResult<()> {
-        self.sim.set_wrench(link, moment, force).raised()
-    }
-
-    /// Puts a revolute or prismatic joint somewhere, with a velocity.
-    #[pyo3(signature = (joint, position, velocity=0.0))]
-    fn set_joint(&mut self, py: Python<'_>, joint: &str, position: f64, velocity: f64) -> PyResult<()> {
-        self.sim.set_joint(joint, position, velocity).raised()?;
-        self.show(py);
-        Ok(())
-    }
-
-    /// Puts the whole machine somewhere; bristles start steady.
-    fn set_state(&mut self, py: Python<'_>, q: &Bound<'_, PyAny>, v: &Bound<'_, PyAny>) -> PyResult<()> {
-        let q = numbers("q", q, self.sim.positions().len())?;
-        let v = numbers("v", v, self.sim.velocities().len())?;
-        self.sim.set_state(&q, &v).raised()?;
-        self.show(py);
-        Ok(())
-    }
-
-    /// Sets the friction law of a joint or coupling: a whole law, or some parameters of the present one.
-    ///
-    /// >>> import bristle
-    /// >>> sim = bristle.Simulation("scenes/double_pendulum_coulomb.ron")
-    /// >>> sim.set_friction("elbow", coulomb=0.1)
-    /// >>> sim.set_friction("shoulder", "Tanh(coulomb: 0.2, stribeck_velocity: 0.01)")
-    #[pyo3(signature = (of, law=None, **parameters))]
-    fn set_friction(
-        &mut self,
-        py: Python<'_>,
-        of: &str,
-        law: Option<&str>,
-        parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let law: Law = match law {
-            Some(law) => law::parse("friction", law)?,
-            None => self.contact(of)?.0,
-        };
-        let parameters = law::parameters(parameters)?;
-        let law = if parameters.is_empty() { law } else { Template::new("friction law", &law)?.with(&parameters)? };
-        let text = bristle_report::written(&law);
-        self.sim.set_friction(of, law).raised()?;
-        self.compute(py, bristle::Simulation::refresh)?;
-        self.put_on.push((self.path_of(of, "friction"), text));
-        Ok(())
-    }
-
-    /// Sets the load of a joint or coupling with friction: a whole load, or some parameters of the present one.
-    #[pyo3(signature = (of, load=None, **parameters))]
-    fn set_load(
-        &mut self,
-        py: Python<'_>,
-        of: &str,
-        load: Option<&str>,
-        parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let load: Load = match load {
-            Some(load) => law::parse("load", load)?,
-            None => self.contact(of)?.1,
-        };
-        let parameters = law::parameters(parameters)?;
-        let load = if parameters.is_empty() { load } else { Template::new("load", &load)?.with(&parameters)? };
-        let text = bristle_report::written(&load);
-        self.sim.set_load(of, load).raised()?;
-        self.compute(py, bristle::Simulation::refresh)?;
-        self.put_on.push((self.path_of(of, "load"), text));
-        Ok(())
-    }
-
-    /// The friction law of a joint or coupling, as a scene spells it.
-    fn friction_law(&mut self, of: &str) -> PyResult<String> {
-        Ok(bristle_report::written(&self.contact(of)?.0))
-    }
-
     /// Internal steps that one call of `step` may take before it is an error.
     fn set_max_steps(&mut self, steps: usize) {
         self.sim.set_max_steps(steps);
-    }
-
-    /// The energy ledger, now.
-    fn energy(&mut self, py: Python<'_>) -> PyResult<Energy> {
-        self.compute(py, bristle::Simulation::energy).map(Energy::from)
-    }
-
-    /// Mass matrix at the present positions, armature included; `(n_v, n_v)`.
-    fn mass_matrix<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let mass = self.compute(py, bristle::Simulation::mass_matrix)?;
-        matrix(py, mass)
-    }
-
-    /// Efforts for the accelerations `a` at positions `q` and velocities `v` (those of now if left out), with friction,
-    /// dampers, springs and drives as they act now. Friction of a joint at rest opposes the acceleration asked for; there
-    /// is none where that is zero.
-    ///
-    /// >>> import bristle, numpy
-    /// >>> arm = bristle.Simulation("scenes/arm_3dof.ron")
-    /// >>> holding = arm.inverse_dynamics(numpy.zeros(3))
-    /// >>> holding.shape
-    /// (3,)
-    #[pyo3(signature = (a, q=None, v=None))]
-    fn inverse_dynamics<'py>(
-        &mut self,
-        py: Python<'py>,
-        a: &Bound<'_, PyAny>,
-        q: Option<&Bound<'_, PyAny>>,
-        v: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (n_q, n_v) = (self.sim.positions().len(), self.sim.velocities().len());
-        let a = numbers("a", a, n_v)?;
-        let q = q.map(|q| numbers("q", q, n_q)).transpose()?;
-        let v = v.map(|v| numbers("v", v, n_v)).transpose()?;
-        let is_here = q.is_none() && v.is_none();
-        let q = q.unwrap_or_else(|| self.sim.positions().to_vec());
-        let v = v.unwrap_or_else(|| self.sim.velocities().to_vec());
-        let mut tau = vec![0.0; n_v];
-        self.compute(py, |sim| match is_here {
-            true => sim.efforts_for(&a, &mut tau),
-            false => sim.inverse_dynamics(&q, &v, &a, &mut tau),
-        })?;
-        Ok(PyArray1::from_vec(py, tau))
-    }
-
-    /// Jacobian of a point on a link, given in link axes: world axes, angular part first; `(6, n_v)`.
-    #[pyo3(signature = (link, point=[0.0, 0.0, 0.0]))]
-    fn jacobian<'py>(&mut self, py: Python<'py>, link: &str, point: [f64; 3]) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let jacobian = self.compute(py, |sim| sim.jacobian(link, point))?;
-        let n = jacobian.ncols();
-        matrix(py, bristle::nalgebra::DMatrix::from_column_slice(6, n, jacobian.as_slice()))
-    }
-
-    /// The equations about the present state, analytic, with the columns of the friction parameters.
-    fn linearize(&mut self, py: Python<'_>) -> PyResult<Linearization> {
-        let linear = self.compute(py, bristle::Simulation::linearize)?;
-        Linearization::new(py, linear)
     }
 
     /// Everything as bytes: `restore` goes on from them bit by bit.
@@ -457,7 +277,7 @@ impl Simulation {
         result
     }
 
-    /// What a user ought to know although the run goes on.
+    /// Warnings about a run that goes on.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.sim.warnings()

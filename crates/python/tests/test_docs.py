@@ -58,8 +58,8 @@ def test_public_classes_are_documented() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_on_pages_runs(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a page run one after the other, in a folder with the scenes beside it. Those that need a cluster do
-    not."""
+    """Blocks of a page run one after the other, in a folder with the scenes beside it. Blocks that need a
+    cluster do not run."""
     root = pathlib.Path.cwd()
     for name in ("scenes", "crates"):
         (tmp_path / name).symlink_to(root / name)

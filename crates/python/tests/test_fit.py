@@ -52,6 +52,28 @@ def test_deviation_follows_the_noise() -> None:
     assert large.white_deviation == pytest.approx(100.0 * small.white_deviation, rel=0.2)
 
 
+def test_windows_find_the_same_friction() -> None:
+    # windows begin with velocities from differences of positions: rows near to one another
+    t = np.arange(0.0, 2.0, 1e-3)
+    moving = np.minimum(t, 1.5)
+    fitted = fit_of({"t": t, "x": 3.0 * moving - moving**2}).solve(windows=0.5)
+    assert fitted[COULOMB] == pytest.approx(4.0, rel=1e-2) and fitted[COULOMB] != fit_of(braked()).solve()[COULOMB]
+    for seconds in (0.0, -1.0, np.nan):
+        with pytest.raises(bristle.RefusedError, match="windows"):
+            fit_of(braked()).solve(windows=seconds)
+
+
+def test_laws_are_compared_on_the_same_logs() -> None:
+    law = "Stribeck(coulomb: 1.0, stiction: 1.0, stribeck_velocity: 0.1)"
+    other = fit_of(braked()).with_scene(bristle.Scene.parse(SLIDE.replace("Coulomb(coulomb: 1.0)", law)))
+    assert "Stribeck" in other.solve().scene.to_ron()
+    # a parameter that the other scene does not have is left out
+    damped = bristle.Scene.parse(SLIDE.replace("friction: Coulomb(coulomb: 1.0)", "damping: 1.0"))
+    without = fit_of(braked()).with_scene(damped)
+    without.free("joints.slide.damping", 1.0, (0.1, 20.0))
+    assert list(without.solve().to_dict()) == ["joints.slide.damping"]
+
+
 def test_logs_held_out_are_evaluated() -> None:
     fit = fit_of(braked())
     fit.log(braked(), compare={"slide.position": "x"}, hold_out=True)
@@ -80,7 +102,8 @@ def test_fit_file_gives_the_same_as_its_parts() -> None:
     fit.free("joints.slide.friction.stiction", 0.5, (0.0, 20.0), over="coulomb")
     by_hand = fit.solve()
     assert by_hand.to_dict() == fitted.to_dict()
-    assert fitted[COULOMB] == pytest.approx(5.5, rel=0.02) and fitted["links.carriage.mass"] == pytest.approx(3.2, rel=0.01)
+    assert fitted[COULOMB] == pytest.approx(5.5, rel=0.02)
+    assert fitted["links.carriage.mass"] == pytest.approx(3.2, rel=0.01)
 
 
 def test_logs_may_be_data_frames_and_recordings() -> None:

@@ -11,6 +11,7 @@ import bristle
 
 gymnasium = pytest.importorskip("gymnasium")
 
+from gymnasium.spaces import Box  # noqa: E402
 from gymnasium.utils import env_checker  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
@@ -175,6 +176,19 @@ def test_targets_of_drives() -> None:
 def test_wrong_arguments_are_refused_before_any_episode(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(bristle.RefusedError, match=message):
         VectorEnv(SCENE, 2, **arguments(**wrong))
+
+
+def test_actions_are_bounded_by_the_largest_effort_of_a_joint() -> None:
+    scene = bristle.Scene.load(SCENE, set={"joints.hinge.effort_limit": 0.7})
+    for machine, bound in ((scene, 0.7), (SCENE, 1.0)):
+        envs = VectorEnv(machine, 2, **arguments(limit=None))
+        assert envs.single_action_space == Box(-bound, bound, (1,), np.float64)
+    envs = VectorEnv(SCENE, 2, **arguments(reward=lambda q, v, action: action[:, 0]))
+    envs.reset(seed=1)
+    rewards = envs.step(np.array([[9.0], [-0.25]]))[1]
+    assert rewards.tolist() == [0.5, -0.25] and envs.batch.efforts.tolist() == [[0.5], [-0.25]]
+    # whole numbers and lists are actions, too
+    assert envs.step([[1], [0]])[1].tolist() == [0.5, 0.0]  # type: ignore[arg-type]
 
 
 def test_functions_of_arrays_have_their_shapes() -> None:

@@ -1,5 +1,6 @@
 """Simulations: the same numbers as the library, views, setters, snapshots, errors."""
 
+import _thread
 import copy
 import pickle
 import threading
@@ -168,6 +169,23 @@ def test_wrong_shapes_say_which_was_wanted() -> None:
         sim.efforts = np.zeros((3, 1))
     with pytest.raises(bristle.RefusedError, match="there is no joint `elbwo`"):
         sim.position("elbwo")
+    with pytest.raises(bristle.RefusedError, match=r"`moment` has shape \(2,\); the shape wanted is \(3,\)"):
+        sim.set_wrench("fore", [0.0, 0.0], [0.0, 0.0, 1.0])
+    with pytest.raises(bristle.RefusedError, match=r"`point` has shape \(1, 3\); the shape wanted is \(3,\)"):
+        sim.jacobian("fore", [[0.0, 0.0, 0.0]])
+    with pytest.raises(bristle.RefusedError, match="`q` is no array of real numbers"):
+        sim.set_state([[1.0], [1.0, 2.0]], [0.0, 0.0, 0.0])
+
+
+def test_wrong_laws_and_scenes_say_what_is_wanted() -> None:
+    sim = bristle.Simulation(ARM)
+    for machine in (sim, bristle.Batch(ARM, 2)):
+        with pytest.raises(bristle.SceneError, match=r"Scene.set:1:\d+(.|\n)*\^(.|\n)*did you mean `Coulomb`"):
+            machine.set_friction("yaw", "Coulmb(coulomb: 0.1)")
+    with pytest.raises(bristle.RefusedError, match="`yaw` has no friction: give a whole law"):
+        sim.set_friction("yaw", coulomb=0.1)
+    with pytest.raises(TypeError, match="a `Scene` is wanted, or the name of its file, not 3"):
+        bristle.Simulation(3)  # type: ignore[arg-type]
 
 
 def test_failed_runs_keep_their_rows() -> None:
@@ -180,25 +198,23 @@ def test_failed_runs_keep_their_rows() -> None:
 
 
 def test_other_threads_run_during_a_run() -> None:
-    sim = bristle.Simulation("scenes/chain_10.ron")
+    """Another thread counts and then ends the run: with the lock held it would never come to that."""
+    sim = bristle.Simulation(bristle.Scene.load("scenes/chain_10.ron", set={"duration": 1e3}))
     ticks = 0
-    done = threading.Event()
 
     def tick() -> None:
         nonlocal ticks
-        while not done.is_set():
+        for _ in range(100):
             ticks += 1
-            time.sleep(0.001)
+            time.sleep(1e-4)
+        _thread.interrupt_main()
 
     thread = threading.Thread(target=tick)
-    thread.start()
-    start = time.perf_counter()
-    sim.run(1.0)
-    spent = time.perf_counter() - start
-    done.set()
+    with pytest.raises(KeyboardInterrupt):
+        thread.start()
+        sim.run()
     thread.join()
-    # a lock that is held would leave the other thread one tick
-    assert ticks > 1 + 20 * spent
+    assert ticks == 100 and 0.0 < sim.time < 1e3
 
 
 def test_robots_have_friction_from_a_file() -> None:

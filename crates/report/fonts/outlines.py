@@ -7,8 +7,8 @@ Writes `regular.txt` and `bold.txt` beside this script, one line for each letter
 
     LETTER ADVANCE M x y L x y Q x1 y1 x y ...
 
-M begins a closed contour, L is a line, Q a quadratic Bézier curve with its control point first. All places are absolute,
-y is upwards, and 2048 units are the size of the font.
+M begins a closed contour, L is a line, Q a quadratic Bézier curve with its control point first. All places are
+absolute, y is upwards, and 2048 units are the size of the font.
 """
 
 import pathlib

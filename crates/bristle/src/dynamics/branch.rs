@@ -33,13 +33,16 @@
 mod jam;
 
 use super::Dynamics;
-use super::diagnostics::Diagnostics;
+use super::diagnostics::Counters;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
+use super::jacobian::load_rows;
 use super::point::Point;
-use super::scheme::TIGHT;
+use super::scheme::{Scheme, TIGHT};
+use crate::constraint::coordinates::Coordinates;
+use crate::model::Compiled;
 use bristle_integrate::linear::Lu;
-use bristle_multibody::{mass_rows, rnea};
+use bristle_multibody::{Work, mass_rows, rnea};
 use nalgebra::DMatrix;
 
 /// Limit of the corrections: of Newton at given s, and of the corrector, which starts near the curve.
@@ -142,29 +145,48 @@ impl Branch {
     }
 }
 
+/// The structs that the continuation reads and changes, besides its own scratch.
+struct Continuation<'a> {
+    compiled: &'a Compiled,
+    scheme: &'a Scheme,
+    coordinates: &'a Coordinates,
+    point: &'a mut Point,
+    work: &'a mut Work,
+    newton: &'a mut NewtonWork,
+    counters: &'a mut Counters,
+}
+
 impl Dynamics {
     /// Dense Newton from the accelerations in `a`; if it does not end where det J > 0, the branch from zero friction.
     pub(crate) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
-        let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
-        let found = if is_near { Ok(()) } else { self.walk(&mut at, accuracy) };
+        let mut continuation = self.continuation();
+        let is_near = matches!(continuation.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
+        let found = if is_near { Ok(()) } else { continuation.walk(&mut at, accuracy) };
         self.branch = Some(at);
         found
-    }
-
-    /// Newton with the full friction; compares det J with its value without friction.
-    fn newton_near(&mut self, at: &mut Branch, accuracy: f64) -> Result<bool, Failure> {
-        self.imbalance(at, 1.0)?;
-        self.factor_densely(at, 0.0)?;
-        self.newton_densely(at, 1.0, accuracy)
     }
 
     /// The branch from zero friction.
     pub(crate) fn follow_branch(&mut self, accuracy: f64) -> Result<(), Failure> {
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
-        let found = self.walk(&mut at, accuracy);
+        let found = self.continuation().walk(&mut at, accuracy);
         self.branch = Some(at);
         found
+    }
+
+    fn continuation(&mut self) -> Continuation<'_> {
+        let Self { compiled, scheme, coordinates, point, work, newton, diagnostics, .. } = self;
+        Continuation { compiled, scheme, coordinates, point, work, newton, counters: &mut diagnostics.counters }
+    }
+}
+
+impl Continuation<'_> {
+    /// Newton with the full friction; compares det J with its value without friction.
+    fn newton_near(&mut self, at: &mut Branch, accuracy: f64) -> Result<bool, Failure> {
+        self.imbalance(at, 1.0)?;
+        self.factor_densely(at, 0.0)?;
+        self.newton_densely(at, 1.0, accuracy)
     }
 
     /// G, F and J at the accelerations in `a`; the largest component of G relative to its terms. Leaves reactions and
@@ -232,17 +254,9 @@ impl Dynamics {
     /// M_P and the factors of J for the reactions found last.
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.coordinates.active.len();
-        self.load_rows(s);
-        let Self {
-            compiled,
-            work,
-            newton: NewtonWork { rows, .. },
-            coordinates,
-            point: Point { q, .. },
-            diagnostics: Diagnostics { counters, .. },
-            ..
-        } = self;
-        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
+        let Self { compiled, point, coordinates, work, newton, counters, .. } = self;
+        let rows = load_rows(compiled, point, work, &mut newton.rows, s);
+        mass_rows(&compiled.model.tree, work, &point.q, rows, &mut at.mass)?;
         counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
         matrix.clear();
@@ -266,7 +280,7 @@ impl Dynamics {
     /// Newton from `a` with s κ in place of κ; whether it converges.
     fn newton_densely(&mut self, at: &mut Branch, s: f64, accuracy: f64) -> Result<bool, Failure> {
         let n = self.coordinates.active.len();
-        self.diagnostics.counters.n_acceleration_solves += 1;
+        self.counters.n_acceleration_solves += 1;
         let mut before = f64::INFINITY;
         for k in 0..MAX_CORRECTIONS {
             let left = self.linearise(at, s)?;
@@ -279,7 +293,7 @@ impl Dynamics {
             }
             before = left;
             at.lu.solve(&mut at.g[..n]);
-            self.diagnostics.counters.n_substitutions += 1;
+            self.counters.n_substitutions += 1;
             self.coordinates.active.iter().zip(&at.g).for_each(|(&i, x)| self.point.a[i] += x);
             self.coordinates.accelerations(&mut self.point.a);
         }

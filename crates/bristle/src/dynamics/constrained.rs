@@ -22,8 +22,9 @@
 use super::Dynamics;
 use super::closed_loops::LoopWork;
 use super::failure::Failure;
+use super::residual::unbalanced;
 use crate::constraint::loops::LoopFailure;
-use crate::scene::Constraints;
+use crate::solver::Constraints;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::{accelerations, mass_rows};
 
@@ -75,10 +76,10 @@ impl Dynamics {
 
     /// Residual of the second row of (16), with reaction loads.
     pub(crate) fn unbalanced_with_multipliers(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, loops, point, .. } = self;
-        loops.fill(&compiled.model, work, &point.q)?;
+        self.loops.fill(&self.compiled.model, &mut self.work, &self.point.q)?;
         self.apply_closure_forces()?;
-        let result = self.unbalanced();
+        let Self { compiled, point, work, residual, .. } = self;
+        let result = unbalanced(compiled, point, work, &mut residual.residual).map(drop);
         self.apply_wrenches();
         result
     }

@@ -2,7 +2,7 @@
 
 use super::Dynamics;
 use super::event_state::limits_at_rest;
-use crate::scene::Kinks;
+use crate::solver::Kinks;
 use bristle_friction::FrictionLaw;
 
 impl Dynamics {

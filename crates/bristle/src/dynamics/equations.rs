@@ -7,8 +7,8 @@
 //! İ = target − q                                                  (4)
 //! ```
 //!
-//! The load N is given as a signal, or it is the reaction in the joint, which depends on a: then a stands on both sides
-//! of (1), and (1) to (4) are a DAE of index 1. The *formulation* says how (1) is solved:
+//! The load N is given as a signal, or it is the reaction in the joint, which depends on a: then a is on both sides
+//! of (1), and (1) to (4) are a DAE of index 1. The *formulation* selects the solution of (1):
 //!
 //! | | unknowns y | solution of (1) |
 //! |---|---|---|
@@ -39,7 +39,7 @@ use crate::constraint::loops::{Chart, Loops};
 use crate::error::{Error, Result};
 use crate::model::StopChange;
 use crate::model::{Compiled, Inputs};
-use crate::scene::Formulation;
+use crate::solver::Formulation;
 use crate::world::component::Drive;
 use bristle_friction::Mode;
 use bristle_multibody::{Poses, Reaction, Work, kinematics, poses, reactions};

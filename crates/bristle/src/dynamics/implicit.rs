@@ -20,15 +20,16 @@
 //! the recursion there. The machine jams where the branch ends.
 
 use super::Dynamics;
-use super::diagnostics::{Diagnostics, NearJam};
+use super::diagnostics::{Counters, NearJam};
 use super::failure::Failure;
 use super::point::Point;
-use super::scheme::TIGHT;
+use super::scheme::{Scheme, TIGHT};
+use crate::constraint::Constraints;
 use crate::constraint::coordinates::Coordinates;
-use crate::model::Model;
-use crate::scene::Formulation;
+use crate::model::{Compiled, Model};
+use crate::solver::Formulation;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{Model as Tree, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{Model as Tree, Work, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
 /// Limit of the corrections; quadratic convergence takes five without a predictor.
 const MAX_CORRECTIONS: usize = 40;
@@ -151,111 +152,10 @@ impl Dynamics {
         } else if self.loops.is_any() {
             return self.accelerate_loops();
         }
-        let Self {
-            compiled,
-            work,
-            newton: NewtonWork { rows, n_hat, residual: b, correction: x, zero },
-            constraints,
-            scheme,
-            point: Point { q, v, tau, motor, a, force, kappa, load, .. },
-            coordinates,
-            diagnostics: Diagnostics { counters, .. },
-            ..
-        } = self;
-        let Model { joint_of, .. } = &*compiled.model;
-        let (model, contacts) = (&compiled.model.tree, &*compiled.inputs.contacts);
-        let Coordinates { locked, is_stuck, .. } = &*coordinates;
-        let v = if scheme.is_impulsive { zero } else { v };
-        counters.n_acceleration_solves += 1;
-        let required = rnea(model, work, q, v, a)?;
-        b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        for &c in &compiled.model.reaction_loaded {
-            let contact = &contacts[c];
-            let Some(bearing) = contact.bearing else { continue };
-            force[c] = bearing.reaction(work, contact.joint, motor[contact.v], a[contact.v]);
-            load[c] = bearing.normal_load(&force[c], kappa[c]).0;
-            b[contact.v] -= s * kappa[c] * load[c];
-        }
-
-        // relative residual of (1) before the last correction, and now; both unknown at first
-        let (mut before, mut left) = (0.0, 1.0);
-        for _ in 0..MAX_CORRECTIONS {
-            // a factorisation with fast convergence is used again
-            if left > GOOD_RATE * before {
-                for &c in &compiled.model.reaction_loaded {
-                    let contact = &contacts[c];
-                    let Some(bearing) = contact.bearing else { continue };
-                    let place = (contact.joint, contact.v);
-                    n_hat[c] = bearing.normal_load(&force[c], kappa[c]).1;
-                    rows[contact.joint] = bearing.set_row(&n_hat[c], s * kappa[c], (model, work), place);
-                }
-                factor_rows_at(model, work, rows, locked)?;
-                constraints.factor(coordinates, (model, work, rows), joint_of)?;
-                counters.n_sweeps += 1;
-            }
-            x.copy_from_slice(solve_rows(model, work, b)?);
-            counters.n_substitutions += 1;
-            if !coordinates.dependent.is_empty() {
-                constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
-                if !compiled.model.reaction_loaded.is_empty() {
-                    // one more substitution, for its effect on the reactions
-                    solve_rows(model, work, b)?;
-                }
-            }
-            a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
-            if *is_stuck {
-                // the friction of stuck joints follows from their reactions
-                work.add_force_changes();
-            }
-
-            b.fill(0.0);
-            (before, left) = (left, 0.0);
-            for &c in &compiled.model.reaction_loaded {
-                let (contact, k) = (&contacts[c], s * kappa[c]);
-                let Some(bearing) = contact.bearing else { continue };
-                let change = bearing.change(work, contact.joint, x[contact.v]);
-                force[c] += change;
-                let n = bearing.normal_load(&force[c], kappa[c]).0;
-                let more = n - std::mem::replace(&mut load[c], n);
-                if locked[contact.joint] {
-                    continue;
-                }
-                let axis = axis_row(model, contact.joint);
-                b[contact.v] = k * (n_hat[c].dot(&change) - more);
-                // rounding in the reactions of heavy neighbours bounds the attainable residual
-                let rounding = 4.0 * f64::EPSILON / accuracy * size(&force[c], model.turns(contact.v));
-                let scale = tau[contact.v].abs() + axis.dot(&force[c]).abs() + k.abs() * n + rounding;
-                let here = if b[contact.v] == 0.0 { 0.0 } else { b[contact.v].abs() / scale };
-                // a NaN propagates
-                if here > left || here.is_nan() {
-                    left = here;
-                }
-            }
-            if left <= accuracy {
-                return self.refuse_runaway();
-            }
-            if !left.is_finite() {
-                return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
-            }
-        }
-        Err(Failure::NoAcceleration)
-    }
-
-    /// Refuses accelerations that diverge: where friction grows exactly as fast as inertia, they grow until the
-    /// relative residual is small, although (1) has no solution.
-    fn refuse_runaway(&self) -> Result<(), Failure> {
-        for &c in &self.compiled.model.reaction_loaded {
-            let joint = self.compiled.inputs.contacts[c].joint;
-            let inertia = self.work.pivot_value(joint);
-            if !self.coordinates.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
-                let joint = self.compiled.model.tree.joint_names[joint].clone();
-                return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
-            }
-        }
-        if !self.constraints.is_positive(&self.coordinates) {
-            return Err(Failure::NoAcceleration);
-        }
-        Ok(())
+        let Self { compiled, scheme, point, coordinates, constraints, work, newton, diagnostics, .. } = self;
+        diagnostics.counters.n_acceleration_solves += 1;
+        let (of, scratch) = ((&*coordinates, constraints), (work, newton));
+        iterate((compiled, scheme), point, of, scratch, &mut diagnostics.counters, (s, accuracy))
     }
 
     /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, from the present factorisation: positive if the solution of (1)
@@ -282,6 +182,117 @@ impl Dynamics {
             }
         }
     }
+}
+
+/// Newton in a tree, from the accelerations in `point`: see the module. Leaves the factorisation in `work` and the
+/// loads in `point`.
+fn iterate(
+    (compiled, scheme): (&Compiled, &Scheme),
+    point: &mut Point,
+    (coordinates, constraints): (&Coordinates, &mut Constraints),
+    (work, scratch): (&mut Work, &mut NewtonWork),
+    counters: &mut Counters,
+    (s, accuracy): (f64, f64),
+) -> Result<(), Failure> {
+    let Point { q, v, tau, motor, a, force, kappa, load, .. } = point;
+    let NewtonWork { rows, n_hat, residual: b, correction: x, zero } = scratch;
+    let (Model { tree: model, joint_of, .. }, contacts) = (&*compiled.model, &*compiled.inputs.contacts);
+    let Coordinates { locked, is_stuck, .. } = coordinates;
+    let v = if scheme.is_impulsive { zero } else { v };
+    let required = rnea(model, work, q, v, a)?;
+    b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
+    for &c in &compiled.model.reaction_loaded {
+        let contact = &contacts[c];
+        let Some(bearing) = contact.bearing else { continue };
+        force[c] = bearing.reaction(work, contact.joint, motor[contact.v], a[contact.v]);
+        load[c] = bearing.normal_load(&force[c], kappa[c]).0;
+        b[contact.v] -= s * kappa[c] * load[c];
+    }
+
+    // relative residual of (1) before the last correction, and now; both unknown at first
+    let (mut before, mut left) = (0.0, 1.0);
+    for _ in 0..MAX_CORRECTIONS {
+        // a factorisation with fast convergence is used again
+        if left > GOOD_RATE * before {
+            for &c in &compiled.model.reaction_loaded {
+                let contact = &contacts[c];
+                let Some(bearing) = contact.bearing else { continue };
+                let place = (contact.joint, contact.v);
+                n_hat[c] = bearing.normal_load(&force[c], kappa[c]).1;
+                rows[contact.joint] = bearing.set_row(&n_hat[c], s * kappa[c], (model, work), place);
+            }
+            factor_rows_at(model, work, rows, locked)?;
+            constraints.factor(coordinates, (model, work, rows), joint_of)?;
+            counters.n_sweeps += 1;
+        }
+        x.copy_from_slice(solve_rows(model, work, b)?);
+        counters.n_substitutions += 1;
+        if !coordinates.dependent.is_empty() {
+            constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
+            if !compiled.model.reaction_loaded.is_empty() {
+                // one more substitution, for its effect on the reactions
+                solve_rows(model, work, b)?;
+            }
+        }
+        a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
+        if *is_stuck {
+            // the friction of stuck joints follows from their reactions
+            work.add_force_changes();
+        }
+
+        b.fill(0.0);
+        (before, left) = (left, 0.0);
+        for &c in &compiled.model.reaction_loaded {
+            let (contact, k) = (&contacts[c], s * kappa[c]);
+            let Some(bearing) = contact.bearing else { continue };
+            let change = bearing.change(work, contact.joint, x[contact.v]);
+            force[c] += change;
+            let n = bearing.normal_load(&force[c], kappa[c]).0;
+            let more = n - std::mem::replace(&mut load[c], n);
+            if locked[contact.joint] {
+                continue;
+            }
+            let axis = axis_row(model, contact.joint);
+            b[contact.v] = k * (n_hat[c].dot(&change) - more);
+            // rounding in the reactions of heavy neighbours bounds the attainable residual
+            let rounding = 4.0 * f64::EPSILON / accuracy * size(&force[c], model.turns(contact.v));
+            let scale = tau[contact.v].abs() + axis.dot(&force[c]).abs() + k.abs() * n + rounding;
+            let here = if b[contact.v] == 0.0 { 0.0 } else { b[contact.v].abs() / scale };
+            // a NaN propagates
+            if here > left || here.is_nan() {
+                left = here;
+            }
+        }
+        if left <= accuracy {
+            return refuse_runaway(compiled, coordinates, constraints, work);
+        }
+        if !left.is_finite() {
+            return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
+        }
+    }
+    Err(Failure::NoAcceleration)
+}
+
+/// Refuses accelerations that diverge: where friction grows exactly as fast as inertia, they grow until the
+/// relative residual is small, although (1) has no solution.
+fn refuse_runaway(
+    compiled: &Compiled,
+    coordinates: &Coordinates,
+    constraints: &Constraints,
+    work: &Work,
+) -> Result<(), Failure> {
+    for &c in &compiled.model.reaction_loaded {
+        let joint = compiled.inputs.contacts[c].joint;
+        let inertia = work.pivot_value(joint);
+        if !coordinates.locked[joint] && inertia < MIN_PIVOT * work.pivot_unloaded(joint) {
+            let joint = compiled.model.tree.joint_names[joint].clone();
+            return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
+        }
+    }
+    if !constraints.is_positive(coordinates) {
+        return Err(Failure::NoAcceleration);
+    }
+    Ok(())
 }
 
 /// Magnitude of a reaction: of its moment for a rotary joint, of its force otherwise.

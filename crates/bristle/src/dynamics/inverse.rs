@@ -20,14 +20,17 @@
 
 use super::Dynamics;
 use super::effort_limits::excess;
+use super::point::Point;
+use super::scheme::Scheme;
+use super::state::State;
 use crate::constraint::Elimination;
 use crate::constraint::coordinates::Coordinates;
 use crate::error::{Error, Result};
-use crate::model::Compiled;
 use crate::model::bearing::Bearing;
+use crate::model::{Compiled, Model};
 use crate::world::component::Drive;
 use bristle_friction::Mode;
-use bristle_multibody::rnea;
+use bristle_multibody::{Work, rnea};
 use nalgebra::{DMatrix, DVector, Matrix6, Vector6};
 use std::sync::Arc;
 
@@ -81,7 +84,7 @@ impl Dynamics {
     /// direction of their velocity, or of their acceleration at rest. Leaves `work` at this point and restores the
     /// state.
     pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
-        self.refuse_violation(q, v, a)?;
+        refuse_violation(&self.compiled, &self.state.coupling_offset, [q, v, a])?;
         // stuck joints keep position, velocity and mode; `RealTime` keeps the results of its step
         self.checkpoint();
         self.point.q.copy_from_slice(q);
@@ -117,11 +120,16 @@ impl Dynamics {
             let (kappa, f) = (self.point.kappa[c], self.work.reaction(contact.joint));
             tau[contact.v] += kappa * bearing.normal_load(&f, kappa).0;
         }
-        self.add_transmitted(t, a, tau, true);
-        if let Some(couplings) = &self.couplings {
+        let Self { compiled, scheme, state, point, couplings, work, .. } = self;
+        let dependent = couplings.as_ref().map_or(&[][..], |couplings| &couplings.dependent);
+        let add = |tau: &mut [f64], is_dependent: bool| {
+            add_transmitted((compiled, scheme), state, point, work, (dependent, is_dependent), (t, a), tau)
+        };
+        add(tau, true);
+        if let Some(couplings) = couplings.as_ref() {
             couplings.gather_efforts(tau);
         }
-        let jammed = self.add_transmitted(t, a, tau, false);
+        let jammed = add(tau, false);
         let least = match (self.loops.is_any(), self.has_loaded_loops()) {
             (false, _) => Ok(()),
             (true, false) => self.least_efforts(t, a, tau),
@@ -131,35 +139,6 @@ impl Dynamics {
         self.point.known = None;
         let jammed = jammed.map_or(Ok(()), |joint| Err(Error::Jam { t, joint, with: Vec::new(), share: 1.0 }));
         required.map_err(|source| Error::Mechanics { t, source }).and(least).and(jammed)
-    }
-
-    /// Adds the friction of reducers to the efforts that the accelerations `a` require without it, in joints without a
-    /// motor of their own, or in the others, where the required effort itself passes through the reducer. The name of a
-    /// joint that no effort drives.
-    fn add_transmitted(&self, t: f64, a: &[f64], tau: &mut [f64], is_dependent: bool) -> Option<String> {
-        let mut jammed = None;
-        for &c in &self.compiled.model.reaction_loaded {
-            let contact = &self.compiled.inputs.contacts[c];
-            let (v, kappa) = (contact.v, self.point.kappa[c]);
-            let Some(Bearing::Transmitted(reducer)) = contact.bearing else { continue };
-            if self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(&v)) != is_dependent {
-                continue;
-            }
-            // τ_t but for the effort sought
-            let limit = self.compiled.inputs.effort_limits.iter().position(|at| at.v == v);
-            let beyond = |k| excess((&self.compiled, &self.scheme), &self.state, &self.point, k, t);
-            let drive = self.point.motor[v] + limit.map_or(0.0, beyond) - self.compiled.inputs.effort[v];
-            let given = drive - reducer.inertia() * a[v];
-            if is_dependent {
-                let f = Bearing::Transmitted(reducer).reaction(&self.work, contact.joint, given, 0.0);
-                tau[v] += kappa * Bearing::Transmitted(reducer).normal_load(&f, kappa).0;
-            } else if let Some(tau_t) = reducer.transmitted(tau[v] + given, kappa) {
-                tau[v] = tau_t - given;
-            } else {
-                jammed = Some(self.compiled.model.tree.joint_names[contact.joint].clone());
-            }
-        }
-        jammed
     }
 
     /// Efforts for the accelerations `a` of all joints but the free ones, which follow from (9), at (q, v); those of
@@ -174,103 +153,17 @@ impl Dynamics {
     ) -> Result<()> {
         let mut all = std::mem::take(&mut self.wanted);
         all.copy_from_slice(a);
-        let done = self.accelerate_free(t, q, v, &mut all);
+        let done = accelerate_free(&self.compiled.model, &mut self.work, t, (q, v), &mut all);
         let done = done.and_then(|()| self.required(t, q, v, &all, tau));
         self.wanted = all;
         done?;
-        // what is left in their rows is rounding
+        // the rest of their rows is rounding
         self.compiled.model.free.iter().for_each(|&k| tau[k..k + 6].fill(0.0));
         Ok(())
     }
 
-    /// Sets the accelerations of free joints to those of (9), where the others accelerate by `a` at (q, v).
-    fn accelerate_free(&mut self, t: f64, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<()> {
-        let model = Arc::clone(&self.compiled.model);
-        let mechanics = |source| Error::Mechanics { t, source };
-        model.free.iter().for_each(|&k| a[k..k + 6].fill(0.0));
-        if model.free.len() > 1 {
-            return self.accelerate_many_free(t, q, v, a);
-        }
-        let Some(&k) = model.free.first() else { return Ok(()) };
-        let mut rest = Vector6::zeros();
-        let mut mass = Matrix6::zeros();
-        let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
-        (0..6).for_each(|row| rest[row] = -tau[k + row]);
-        for column in 0..6 {
-            a[k + column] = 1.0;
-            let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
-            (0..6).for_each(|row| mass[(row, column)] = tau[k + row] + rest[row]);
-            a[k + column] = 0.0;
-        }
-        if !mass.lu().solve_mut(&mut rest) {
-            return Err(self.no_free_inertia(t, k));
-        }
-        a[k..k + 6].copy_from_slice(rest.as_slice());
-        Ok(())
-    }
-
-    /// The same for several free joints.
-    fn accelerate_many_free(&mut self, t: f64, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<()> {
-        let model = Arc::clone(&self.compiled.model);
-        let free: Vec<usize> = model.free.iter().flat_map(|&k| k..k + 6).collect();
-        let mechanics = |source| Error::Mechanics { t, source };
-        let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
-        let mut rest = DVector::from_iterator(free.len(), free.iter().map(|&k| -tau[k]));
-        let mut mass = DMatrix::zeros(free.len(), free.len());
-        for (column, &j) in free.iter().enumerate() {
-            a[j] = 1.0;
-            let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
-            free.iter().enumerate().for_each(|(row, &k)| mass[(row, column)] = tau[k] + rest[row]);
-            a[j] = 0.0;
-        }
-        if !mass.lu().solve_mut(&mut rest) {
-            return Err(self.no_free_inertia(t, free[0]));
-        }
-        free.iter().zip(&rest).for_each(|(&k, &x)| a[k] = x);
-        Ok(())
-    }
-
-    fn no_free_inertia(&self, t: f64, k: usize) -> Error {
-        let model = &self.compiled.model.tree;
-        let joint = model.joint_names[model.joint_of_velocity(k)].clone();
-        Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia: 0.0 } }
-    }
-
-    /// Refuses a motion that violates the couplings, by the name of the first violated one.
-    fn refuse_violation(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
-        let coupled = &self.compiled.model.coupled;
-        let q_of = |v: usize| q[self.compiled.model.tree.q_index[self.compiled.model.joint_of[v]]];
-        for (constraint, &offset) in coupled.constraints.iter().zip(&self.state.coupling_offset) {
-            let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
-                let (sum, size) = constraint.terms.iter().fold((-offset, offset.abs()), |(sum, size), &(v, c)| {
-                    let term = c * x(v);
-                    (sum + term, size + term.abs())
-                });
-                (sum, size)
-            };
-            let sums = [sum(&q_of, offset), sum(&|k| v[k], 0.0), sum(&|k| a[k], 0.0)];
-            for ((miss, size), what) in sums.into_iter().zip(["positions", "velocities", "accelerations"]) {
-                // false for NaN
-                let fits = miss.abs() <= MISS * size;
-                if !fits {
-                    let names = constraint
-                        .terms
-                        .iter()
-                        .map(|term| &self.compiled.model.tree.joint_names[self.compiled.model.joint_of[term.0]]);
-                    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-                    let reason = format!(
-                        "it couples {}, and the requested {what} violate it by {miss:e}: \
-                         request values that satisfy it",
-                        names.join(", ")
-                    );
-                    return Err(Error::Coupling { name: coupled.names[constraint.element].clone(), reason });
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Sets accelerations that are 0 to the values that the couplings determine, where they do.
+    #[cfg(feature = "scene")]
     pub(crate) fn complete_accelerations(&self, a: &mut [f64]) {
         let Some(couplings) = &self.couplings else { return };
         let (mut coordinates, mut elimination) = (Coordinates::clone(couplings), Elimination::new(&self.compiled));
@@ -281,12 +174,13 @@ impl Dynamics {
             }
         }
         elimination.finish(&mut coordinates, a, |_| false);
-        let mut told = a.to_vec();
-        coordinates.rates(&mut told);
-        a.iter_mut().zip(told).filter(|(a, _)| **a == 0.0).for_each(|(a, told)| *a = told);
+        let mut complete = a.to_vec();
+        coordinates.rates(&mut complete);
+        a.iter_mut().zip(complete).filter(|(a, _)| **a == 0.0).for_each(|(a, found)| *a = found);
     }
 
     /// Positions and velocities of the state set last, of one-degree joints.
+    #[cfg(feature = "scene")]
     pub(crate) fn store_joints(&self, q: &mut [f64], v: &mut [f64]) {
         for (k, &i) in self.compiled.model.joint_of.iter().enumerate() {
             if let [q] = &mut q[self.compiled.model.tree.q_range(i)] {
@@ -295,4 +189,122 @@ impl Dynamics {
         }
         v.copy_from_slice(&self.point.v);
     }
+}
+
+/// Adds the friction of reducers to the efforts that the accelerations `a` require without it, in joints without a
+/// motor of their own, or in the others, where the required effort itself passes through the reducer. The name of a
+/// joint that no effort drives.
+fn add_transmitted(
+    (compiled, scheme): (&Compiled, &Scheme),
+    state: &State,
+    point: &Point,
+    work: &Work,
+    (dependent, is_dependent): (&[usize], bool),
+    (t, a): (f64, &[f64]),
+    tau: &mut [f64],
+) -> Option<String> {
+    let mut jammed = None;
+    for &c in &compiled.model.reaction_loaded {
+        let contact = &compiled.inputs.contacts[c];
+        let (v, kappa) = (contact.v, point.kappa[c]);
+        let Some(Bearing::Transmitted(reducer)) = contact.bearing else { continue };
+        if dependent.contains(&v) != is_dependent {
+            continue;
+        }
+        // τ_t but for the effort sought
+        let limit = compiled.inputs.effort_limits.iter().position(|at| at.v == v);
+        let beyond = |k| excess((compiled, scheme), state, point, k, t);
+        let drive = point.motor[v] + limit.map_or(0.0, beyond) - compiled.inputs.effort[v];
+        let given = drive - reducer.inertia() * a[v];
+        if is_dependent {
+            let f = Bearing::Transmitted(reducer).reaction(work, contact.joint, given, 0.0);
+            tau[v] += kappa * Bearing::Transmitted(reducer).normal_load(&f, kappa).0;
+        } else if let Some(tau_t) = reducer.transmitted(tau[v] + given, kappa) {
+            tau[v] = tau_t - given;
+        } else {
+            jammed = Some(compiled.model.tree.joint_names[contact.joint].clone());
+        }
+    }
+    jammed
+}
+
+/// Sets the accelerations of free joints to those of (9), where the others accelerate by `a` at (q, v).
+fn accelerate_free(model: &Model, work: &mut Work, t: f64, (q, v): (&[f64], &[f64]), a: &mut [f64]) -> Result<()> {
+    let mechanics = |source| Error::Mechanics { t, source };
+    model.free.iter().for_each(|&k| a[k..k + 6].fill(0.0));
+    if model.free.len() > 1 {
+        return accelerate_many_free(model, work, t, (q, v), a);
+    }
+    let Some(&k) = model.free.first() else { return Ok(()) };
+    let mut rest = Vector6::zeros();
+    let mut mass = Matrix6::zeros();
+    let tau = rnea(&model.tree, work, q, v, a).map_err(mechanics)?;
+    (0..6).for_each(|row| rest[row] = -tau[k + row]);
+    for column in 0..6 {
+        a[k + column] = 1.0;
+        let tau = rnea(&model.tree, work, q, v, a).map_err(mechanics)?;
+        (0..6).for_each(|row| mass[(row, column)] = tau[k + row] + rest[row]);
+        a[k + column] = 0.0;
+    }
+    if !mass.lu().solve_mut(&mut rest) {
+        return Err(no_free_inertia(model, t, k));
+    }
+    a[k..k + 6].copy_from_slice(rest.as_slice());
+    Ok(())
+}
+
+/// The same for several free joints.
+fn accelerate_many_free(model: &Model, work: &mut Work, t: f64, (q, v): (&[f64], &[f64]), a: &mut [f64]) -> Result<()> {
+    let free: Vec<usize> = model.free.iter().flat_map(|&k| k..k + 6).collect();
+    let mechanics = |source| Error::Mechanics { t, source };
+    let tau = rnea(&model.tree, work, q, v, a).map_err(mechanics)?;
+    let mut rest = DVector::from_iterator(free.len(), free.iter().map(|&k| -tau[k]));
+    let mut mass = DMatrix::zeros(free.len(), free.len());
+    for (column, &j) in free.iter().enumerate() {
+        a[j] = 1.0;
+        let tau = rnea(&model.tree, work, q, v, a).map_err(mechanics)?;
+        free.iter().enumerate().for_each(|(row, &k)| mass[(row, column)] = tau[k] + rest[row]);
+        a[j] = 0.0;
+    }
+    if !mass.lu().solve_mut(&mut rest) {
+        return Err(no_free_inertia(model, t, free[0]));
+    }
+    free.iter().zip(&rest).for_each(|(&k, &x)| a[k] = x);
+    Ok(())
+}
+
+fn no_free_inertia(Model { tree, .. }: &Model, t: f64, k: usize) -> Error {
+    let joint = tree.joint_names[tree.joint_of_velocity(k)].clone();
+    Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia: 0.0 } }
+}
+
+/// Refuses a motion that violates the couplings, by the name of the first violated one.
+fn refuse_violation(compiled: &Compiled, offsets: &[f64], [q, v, a]: [&[f64]; 3]) -> Result<()> {
+    let Model { tree, coupled, joint_of, .. } = &*compiled.model;
+    let q_of = |v: usize| q[tree.q_index[joint_of[v]]];
+    for (constraint, &offset) in coupled.constraints.iter().zip(offsets) {
+        let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
+            let (sum, size) = constraint.terms.iter().fold((-offset, offset.abs()), |(sum, size), &(v, c)| {
+                let term = c * x(v);
+                (sum + term, size + term.abs())
+            });
+            (sum, size)
+        };
+        let sums = [sum(&q_of, offset), sum(&|k| v[k], 0.0), sum(&|k| a[k], 0.0)];
+        for ((miss, size), what) in sums.into_iter().zip(["positions", "velocities", "accelerations"]) {
+            // false for NaN
+            let fits = miss.abs() <= MISS * size;
+            if !fits {
+                let names = constraint.terms.iter().map(|term| &tree.joint_names[joint_of[term.0]]);
+                let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                let reason = format!(
+                    "it couples {}, and the requested {what} violate it by {miss:e}: \
+                     request values that satisfy it",
+                    names.join(", ")
+                );
+                return Err(Error::Coupling { name: coupled.names[constraint.element].clone(), reason });
+            }
+        }
+    }
+    Ok(())
 }

@@ -13,10 +13,14 @@ use super::Dynamics;
 use super::efforts::effort_rates;
 use super::failure::Failure;
 use super::point::Point;
-use super::scheme::TIGHT;
-use crate::model::Model;
+use super::scheme::{Scheme, TIGHT};
+use super::state::State;
+use crate::constraint::Constraints;
+use crate::constraint::coordinates::Coordinates;
+use crate::model::{Compiled, Model};
 use bristle_integrate::EvalError;
-use bristle_multibody::{jerk_rows, rnea_rate};
+use bristle_multibody::spatial::Motion;
+use bristle_multibody::{Work, jerk_rows, rnea_rate};
 
 /// Accepted drift, in units of the relative tolerance.
 const DRIFT: f64 = 0.5;
@@ -51,35 +55,12 @@ impl Dynamics {
         if self.loops.is_any() {
             return self.jerks_in_loops(t);
         }
-        let Self { compiled, scheme, state, point, work, newton, jerk: JerkWork { jerk, effort_rate }, .. } = self;
-        let Model { tree, prescribed, reaction_loaded, joint_of, .. } = &*compiled.model;
-        jerk.fill(0.0);
-        prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
-        // reactions, and their rates with the given jerks
-        rnea_rate(tree, work, &point.q, &point.v, &point.a, jerk)?;
-        for &c in reaction_loaded {
-            let contact = &compiled.inputs.contacts[c];
-            let Some(bearing) = contact.bearing else { continue };
-            let kappa = point.kappa[c];
-            point.force[c] = bearing.reaction(work, contact.joint, point.motor[contact.v], point.a[contact.v]);
-            let (n, n_hat) = bearing.normal_load(&point.force[c], kappa);
-            point.load[c] = n;
-            point.friction[c] = kappa * n;
-            newton.rows[contact.joint] = bearing.set_row(&n_hat, kappa, (tree, work), (contact.joint, contact.v));
+        let Self { compiled, scheme, state, point, coordinates, constraints, work, newton, jerk, .. } = self;
+        let scratch = (work, &mut *newton.rows, jerk);
+        match sweep((compiled, scheme), state, point, (&*coordinates, constraints), scratch, t)? {
+            true => Ok(()),
+            false => self.jerk_densely(t),
         }
-        effort_rates(compiled, scheme, state, point, t, effort_rate);
-        match jerk_rows(tree, work, effort_rate, &newton.rows, &self.coordinates.locked) {
-            Ok(jerks) => jerk.copy_from_slice(jerks),
-            Err(bristle_multibody::Error::Jam { .. }) => return self.jerk_densely(t),
-            Err(error) => return Err(error.into()),
-        }
-        if !self.coordinates.dependent.is_empty() {
-            // rates of the dependent accelerations due to prescribed joints alone
-            prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
-            self.constraints.factor_each(&self.coordinates, tree, work, joint_of)?;
-            self.constraints.correct_each(&self.coordinates, joint_of, jerk, effort_rate);
-        }
-        Ok(())
     }
 
     /// Relative residual of (1) at (q, v, a).
@@ -98,20 +79,8 @@ impl Dynamics {
             let Self { compiled, work, required, point: Point { q, v, a, .. }, .. } = self;
             required.copy_from_slice(bristle_multibody::rnea(&compiled.model.tree, work, q, v, a)?);
         }
-        // reaction-loaded friction, which `tau` does not contain
-        for &c in &self.compiled.model.reaction_loaded {
-            let contact = &self.compiled.inputs.contacts[c];
-            self.point.tau[contact.v] -= self.point.kappa[c] * self.point.load[c];
-        }
-        let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
-        for &i in &self.coordinates.active {
-            worst = worst.max((self.point.tau[i] - self.required[i]).abs());
-            scale = scale.max(self.point.tau[i].abs()).max(self.required[i].abs());
-        }
-        for &c in &self.compiled.model.reaction_loaded {
-            scale = scale.max(self.point.friction[c].abs());
-        }
-        Ok(worst / scale)
+        let Self { compiled, point, coordinates, required, .. } = self;
+        Ok(relative_residual(compiled, point, &coordinates.active, required))
     }
 
     /// Checks the drift after a step to (t, y), and projects where it is too large; whether it did.
@@ -127,4 +96,59 @@ impl Dynamics {
         self.diagnostics.counters.n_projections += 1;
         Ok(true)
     }
+}
+
+/// q⃛ of all joints of a tree into `jerk`, with the loads at (q, v, a) in `point`; whether all pivots are positive.
+fn sweep(
+    (compiled, scheme): (&Compiled, &Scheme),
+    state: &State,
+    point: &mut Point,
+    (coordinates, constraints): (&Coordinates, &mut Constraints),
+    (work, rows, JerkWork { jerk, effort_rate }): (&mut Work, &mut [Motion], &mut JerkWork),
+    t: f64,
+) -> Result<bool, Failure> {
+    let Model { tree, prescribed, reaction_loaded, joint_of, .. } = &*compiled.model;
+    jerk.fill(0.0);
+    prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
+    // reactions, and their rates with the given jerks
+    rnea_rate(tree, work, &point.q, &point.v, &point.a, jerk)?;
+    for &c in reaction_loaded {
+        let contact = &compiled.inputs.contacts[c];
+        let Some(bearing) = contact.bearing else { continue };
+        let kappa = point.kappa[c];
+        point.force[c] = bearing.reaction(work, contact.joint, point.motor[contact.v], point.a[contact.v]);
+        let (n, n_hat) = bearing.normal_load(&point.force[c], kappa);
+        point.load[c] = n;
+        point.friction[c] = kappa * n;
+        rows[contact.joint] = bearing.set_row(&n_hat, kappa, (tree, work), (contact.joint, contact.v));
+    }
+    effort_rates(compiled, scheme, state, point, t, effort_rate);
+    match jerk_rows(tree, work, effort_rate, rows, &coordinates.locked) {
+        Ok(jerks) => jerk.copy_from_slice(jerks),
+        Err(bristle_multibody::Error::Jam { .. }) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    if !coordinates.dependent.is_empty() {
+        // rates of the dependent accelerations due to prescribed joints alone
+        prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
+        constraints.factor_each(coordinates, tree, work, joint_of)?;
+        constraints.correct_each(coordinates, joint_of, jerk, effort_rate);
+    }
+    Ok(true)
+}
+
+/// Largest residual of (1) relative to the largest effort, where `required` are the efforts that `a` requires. Adds
+/// reaction-loaded friction to `tau`, which does not contain it.
+fn relative_residual(compiled: &Compiled, point: &mut Point, active: &[usize], required: &[f64]) -> f64 {
+    let Point { tau, kappa, load, friction, .. } = point;
+    let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
+    for &c in &compiled.model.reaction_loaded {
+        tau[compiled.inputs.contacts[c].v] -= kappa[c] * load[c];
+        scale = scale.max(friction[c].abs());
+    }
+    for &i in active {
+        worst = worst.max((tau[i] - required[i]).abs());
+        scale = scale.max(tau[i].abs()).max(required[i].abs());
+    }
+    worst / scale
 }

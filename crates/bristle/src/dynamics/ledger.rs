@@ -17,15 +17,18 @@ use super::Dynamics;
 use super::effort_limits::excess;
 use super::efforts::{drive_sample, load_signal};
 use super::point::Point;
+use super::scheme::Scheme;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::scene::Formulation;
+use crate::model::{Compiled, Model};
 use crate::signal::Piece;
+use crate::solver::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
-use bristle_multibody::{Model as Tree, kinematics, kinetic_energy, point_velocity, poses, potential_energy};
+use bristle_multibody::{
+    Model as Tree, Poses, Work, kinematics, kinetic_energy, point_velocity, poses, potential_energy,
+};
 use nalgebra::Vector3;
 
 /// Stored energies, J.
@@ -127,35 +130,10 @@ impl Dynamics {
                 self.read_reactions().map_err(|e| self.record_failure(e))?;
             }
         }
-        rate.fill(0.0);
-        rate[0] = self.power(t).map_err(|e| self.record_failure(e.into()))?;
-        let Self { compiled, point: Point { v, bristles: state, .. }, state: State { mode, piece, .. }, .. } = self;
-        for spring in &compiled.model.coupled.springs {
-            let rate_of = v[spring.a] - v[spring.b];
-            rate[2 + compiled.model.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
-        }
-        for d in &compiled.inputs.dampers {
-            rate[2 + compiled.model.heat_of_joint(d.joint)] += d.damping * v[d.v] * v[d.v];
-        }
-        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
-            let slip = contact.arm * contact.rate(v);
-            let n = if contact.bearing.is_some() {
-                let n = self.point.load[c];
-                if contact.law.n_states() > 0 {
-                    rate[1] -= n * state[c][0] * contact.law.rates(slip, state[c])[0] / contact.law.sigma0();
-                }
-                n
-            } else {
-                let is_backward = contact.acts_backward(mode[c], self.state.backward[c]);
-                let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
-                rate[1] += n_rate * contact.law.stored_energy(state[c]);
-                n
-            };
-            rate[2 + compiled.model.heat_of(contact)] += n * match contact.law.event_driven() {
-                Some(law) => law.sliding(mode[c], slip).0 * slip,
-                None => contact.law.dissipated_power(slip, state[c]),
-            };
-        }
+        let Self { compiled, scheme, state, point, work, poses, .. } = self;
+        let power = power((compiled, scheme), state, point, (work, poses), t);
+        fill_heat(compiled, state, point, t, rate);
+        rate[0] = power.map_err(|e| self.record_failure(e.into()))?;
         Ok(())
     }
 
@@ -167,46 +145,77 @@ impl Dynamics {
         });
         jumps.sum()
     }
+}
 
-    /// Power of drives and of the inputs of callers.
-    fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
-        let (of, limits) = ((&self.compiled, &self.scheme), self.compiled.inputs.effort_limits.iter().enumerate());
-        let cut: f64 = limits.map(|(k, at)| excess(of, &self.state, &self.point, k, t) * self.point.v[at.v]).sum();
-        let Self {
-            compiled,
-            work,
-            poses: places,
-            point: Point { q, v, integral, drive_effort, .. },
-            state,
-            scheme,
-            ..
-        } = self;
-        let Model { prescribed, .. } = &*compiled.model;
-        let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
-        let mut power: f64 = given.zip(&*v).map(|((effort, offset), v)| (effort + offset) * v).sum();
-        power -= cut;
-        power += prescribed.iter().zip(&*drive_effort).map(|(joint, effort)| effort * v[joint.v]).sum::<f64>();
-        let mut integrals = integral.iter();
-        for (k, drive) in compiled.inputs.drives.iter().enumerate() {
-            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-            let (q, v) = (q[drive.q], v[drive.v]);
-            let sample = drive_sample((compiled, scheme), state, k, t, q, v);
-            power += drive.effort(&sample, q, v, integral.unwrap_or(0.0)) * v;
-        }
-        if !compiled.inputs.wrenches.is_empty() {
-            let model = &compiled.model.tree;
-            kinematics(model, work, q, v)?;
-            poses(model, work, places)?;
-            for w in &compiled.inputs.wrenches {
-                let rotation = places.link(model, w.body)?.rotation;
-                let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
-                // both in world axes
-                let [wx, wy, wz, vx, vy, vz] = velocity.to_array();
-                let [mx, my, mz, fx, fy, fz] = w.wrench.to_array();
-                power += Vector3::new(vx, vy, vz).dot(&(rotation * Vector3::new(fx, fy, fz)));
-                power += Vector3::new(wx, wy, wz).dot(&(rotation * Vector3::new(mx, my, mz)));
-            }
-        }
-        Ok(power)
+/// Rates of the energy that changing loads put into bristles, and of the heat of each joint and element; 0 for the
+/// work.
+fn fill_heat(compiled: &Compiled, state: &State, point: &Point, t: f64, rate: &mut [f64]) {
+    let Point { v, bristles, load, .. } = point;
+    rate.fill(0.0);
+    for spring in &compiled.model.coupled.springs {
+        let rate_of = v[spring.a] - v[spring.b];
+        rate[2 + compiled.model.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
     }
+    for d in &compiled.inputs.dampers {
+        rate[2 + compiled.model.heat_of_joint(d.joint)] += d.damping * v[d.v] * v[d.v];
+    }
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        let slip = contact.arm * contact.rate(v);
+        let n = if contact.bearing.is_some() {
+            let n = load[c];
+            if contact.law.n_states() > 0 {
+                rate[1] -= n * bristles[c][0] * contact.law.rates(slip, bristles[c])[0] / contact.law.sigma0();
+            }
+            n
+        } else {
+            let is_backward = contact.acts_backward(state.mode[c], state.backward[c]);
+            let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, state.piece));
+            rate[1] += n_rate * contact.law.stored_energy(bristles[c]);
+            n
+        };
+        rate[2 + compiled.model.heat_of(contact)] += n * match contact.law.event_driven() {
+            Some(law) => law.sliding(state.mode[c], slip).0 * slip,
+            None => contact.law.dissipated_power(slip, bristles[c]),
+        };
+    }
+}
+
+/// Power of drives and of the inputs of callers.
+fn power(
+    (compiled, scheme): (&Compiled, &Scheme),
+    state: &State,
+    point: &Point,
+    (work, places): (&mut Work, &mut Poses),
+    t: f64,
+) -> std::result::Result<f64, bristle_multibody::Error> {
+    let limits = compiled.inputs.effort_limits.iter().enumerate();
+    let cut: f64 = limits.map(|(k, at)| excess((compiled, scheme), state, point, k, t) * point.v[at.v]).sum();
+    let Point { q, v, integral, drive_effort, .. } = point;
+    let Model { prescribed, .. } = &*compiled.model;
+    let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
+    let mut power: f64 = given.zip(v).map(|((effort, offset), v)| (effort + offset) * v).sum();
+    power -= cut;
+    power += prescribed.iter().zip(drive_effort).map(|(joint, effort)| effort * v[joint.v]).sum::<f64>();
+    let mut integrals = integral.iter();
+    for (k, drive) in compiled.inputs.drives.iter().enumerate() {
+        let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+        let (q, v) = (q[drive.q], v[drive.v]);
+        let sample = drive_sample((compiled, scheme), state, k, t, q, v);
+        power += drive.effort(&sample, q, v, integral.unwrap_or(0.0)) * v;
+    }
+    if !compiled.inputs.wrenches.is_empty() {
+        let model = &compiled.model.tree;
+        kinematics(model, work, q, v)?;
+        poses(model, work, places)?;
+        for w in &compiled.inputs.wrenches {
+            let rotation = places.link(model, w.body)?.rotation;
+            let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
+            // both in world axes
+            let [wx, wy, wz, vx, vy, vz] = velocity.to_array();
+            let [mx, my, mz, fx, fy, fz] = w.wrench.to_array();
+            power += Vector3::new(vx, vy, vz).dot(&(rotation * Vector3::new(fx, fy, fz)));
+            power += Vector3::new(wx, wy, wz).dot(&(rotation * Vector3::new(mx, my, mz)));
+        }
+    }
+    Ok(power)
 }

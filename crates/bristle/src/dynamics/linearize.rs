@@ -17,9 +17,11 @@
 use super::Dynamics;
 use super::effort_limits::is_saturated;
 use super::efforts::transmitted_share;
+use super::point::Point;
+use super::state::State;
 use crate::error::Error;
 use crate::model::Compiled;
-use crate::scene::{Constraints, Formulation};
+use crate::solver::{Constraints, Formulation};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
@@ -84,30 +86,8 @@ impl Dynamics {
                 b.column_mut(self.compiled.inputs.effort_limits[k].v).fill(0.0);
             }
         }
-
-        let (mut columns, mut parameters, mut next) = (Vec::new(), Vec::new(), 2 * n);
-        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
-            let slip = contact.arm * contact.rate(&self.point.v);
-            let slopes = contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]);
-            // a stop without friction has a law whose parameters nobody gave
-            for slope in slopes.into_iter().filter(|_| !contact.is_stop_alone()) {
-                let mut column = vec![0.0; n_y];
-                let effort = -contact.arm * self.point.load[c] * slope.effort;
-                for (r, &i) in self.coordinates.active.iter().enumerate() {
-                    column[n + r] = effort * by_effort[(i, contact.v)];
-                    if let Some(b) = contact.b {
-                        column[n + r] -= effort * by_effort[(i, b)];
-                    }
-                }
-                for (s, rate) in slope.rate.iter().enumerate().take(contact.law.n_states()) {
-                    column[next + s] = if self.point.frozen[c] { 0.0 } else { *rate };
-                }
-                columns.push(column);
-                parameters.push((c, slope.name));
-            }
-            next += contact.law.n_states();
-        }
-        let p = DMatrix::from_fn(n_y, columns.len(), |i, j| columns[j][i]);
+        let Self { compiled, state, point, coordinates, .. } = self;
+        let (p, parameters) = by_parameters(compiled, state, point, &coordinates.active, by_effort, n_y);
         Ok(Linear { a, b, p, parameters })
     }
 
@@ -141,4 +121,39 @@ impl Dynamics {
         };
         format!("{}.{what}", names[joint])
     }
+}
+
+/// Columns of P, and the contact and name of each; `by_effort` is ∂v̇/∂τ.
+fn by_parameters(
+    compiled: &Compiled,
+    state: &State,
+    point: &Point,
+    active: &[usize],
+    by_effort: &DMatrix<f64>,
+    n_y: usize,
+) -> (DMatrix<f64>, Vec<(usize, Cow<'static, str>)>) {
+    let n = active.len();
+    let (mut columns, mut parameters, mut next) = (Vec::new(), Vec::new(), 2 * n);
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        let slip = contact.arm * contact.rate(&point.v);
+        let slopes = contact.law.parameter_slopes(state.mode[c].direction(), slip, point.bristles[c]);
+        // a stop without friction has a law whose parameters nobody gave
+        for slope in slopes.into_iter().filter(|_| !contact.is_stop_alone()) {
+            let mut column = vec![0.0; n_y];
+            let effort = -contact.arm * point.load[c] * slope.effort;
+            for (r, &i) in active.iter().enumerate() {
+                column[n + r] = effort * by_effort[(i, contact.v)];
+                if let Some(b) = contact.b {
+                    column[n + r] -= effort * by_effort[(i, b)];
+                }
+            }
+            for (s, rate) in slope.rate.iter().enumerate().take(contact.law.n_states()) {
+                column[next + s] = if point.frozen[c] { 0.0 } else { *rate };
+            }
+            columns.push(column);
+            parameters.push((c, slope.name));
+        }
+        next += contact.law.n_states();
+    }
+    (DMatrix::from_fn(n_y, columns.len(), |i, j| columns[j][i]), parameters)
 }

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accelerations_are_extended_along_a_line_and_no_further() {
+    fn extrapolation_is_linear_and_bounded() {
         let (mut predictor, mut a) = (Predictor::new(2), [0.0; 2]);
         let mut at = |predictor: &Predictor, t: f64| {
             predictor.predict(t, &[1], &mut a);

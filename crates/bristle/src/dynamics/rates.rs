@@ -1,7 +1,7 @@
 //! The right-hand side: (2), (3) and (4) with the accelerations of (1).
 
 use super::Dynamics;
-use crate::scene::Formulation;
+use crate::solver::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
 use bristle_multibody::{chart_point, chart_rate};

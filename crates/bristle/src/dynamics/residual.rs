@@ -9,12 +9,13 @@
 use super::Dynamics;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
+use super::jacobian::{assemble_residual, load_rows};
 use super::point::Point;
 use crate::model::{Compiled, Model};
 use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{JointKind, Row, mass_rows, rnea, rnea_derivatives_rows};
+use bristle_multibody::{JointKind, Row, Work, mass_rows, rnea, rnea_derivatives_rows};
 use nalgebra::DMatrix;
 
 /// Scratch of the residual form.
@@ -45,14 +46,15 @@ impl Dynamics {
         self.place().map_err(|e| self.record_failure(e))?;
         self.take_accelerations(dy);
         self.efforts(t);
-        let unbalanced = if self.is_constrained() {
+        let found = if self.is_constrained() {
             self.unbalanced_with_multipliers()
         } else if self.has_loaded_loops() {
             self.unbalanced_in_loops()
         } else {
-            self.unbalanced()
+            let Self { compiled, point, work, residual, .. } = self;
+            unbalanced(compiled, point, work, &mut residual.residual).map(drop)
         };
-        unbalanced.map_err(|e| self.record_failure(e))?;
+        found.map_err(|e| self.record_failure(e))?;
         if self.coordinates.dependent.is_empty() {
             self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.residual.residual[i]);
         } else {
@@ -80,31 +82,10 @@ impl Dynamics {
     fn unbalanced_in_loops(&mut self) -> Result<(), Failure> {
         self.find_closure_forces()?;
         self.apply_closure_forces()?;
-        let result = self.unbalanced();
+        let Self { compiled, point, work, residual, .. } = self;
+        let result = unbalanced(compiled, point, work, &mut residual.residual).map(drop);
         self.apply_wrenches();
         result
-    }
-
-    /// Residual of (1) at the accelerations in `a`.
-    pub(crate) fn unbalanced(&mut self) -> Result<(), Failure> {
-        let Self {
-            compiled,
-            work,
-            residual: ResidualWork { residual, .. },
-            point: Point { q, v, a, tau, motor, .. },
-            ..
-        } = self;
-        residual.copy_from_slice(rnea(&compiled.model.tree, work, q, v, a)?);
-        residual.iter_mut().zip(&*tau).for_each(|(residual, tau)| *residual -= tau);
-        for &c in &compiled.model.reaction_loaded {
-            let contact = &compiled.inputs.contacts[c];
-            let Some(bearing) = contact.bearing else { continue };
-            self.point.force[c] = bearing.reaction(work, contact.joint, motor[contact.v], a[contact.v]);
-            self.point.load[c] = bearing.normal_load(&self.point.force[c], self.point.kappa[c]).0;
-            self.point.friction[c] = self.point.kappa[c] * self.point.load[c];
-            residual[contact.v] += self.point.friction[c];
-        }
-        Ok(())
     }
 
     /// ∂F/∂y and ∂F/∂y', or `false` where no analytic ones are available.
@@ -124,31 +105,57 @@ impl Dynamics {
         self.place().map_err(|e| self.record_failure(e))?;
         self.efforts(t);
         let mut matrices = self.take_matrices();
-        let result = self.derive_residual(&mut matrices);
+        let Self { compiled, scheme, state, point, coordinates, work, newton, residual, .. } = self;
+        let result = derive_residual(compiled, point, work, newton, residual, &mut matrices);
         if result.is_ok() {
-            self.assemble_residual(t, &matrices, df_dy, df_ddy);
+            assemble_residual((compiled, scheme), state, point, coordinates, t, &matrices, [df_dy, df_ddy]);
         }
         self.derivatives = Some(matrices);
         result.map_err(|e| self.record_failure(e))?;
         Ok(true)
     }
+}
 
-    /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
-    pub(crate) fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        self.unbalanced()?;
-        self.load_rows(1.0);
-        let Self { compiled, work, newton: NewtonWork { rows, .. }, residual, point: Point { q, v, a, .. }, .. } = self;
-        let row_list = &mut residual.row_list;
-        let Model { joint_of, .. } = &*compiled.model;
-        let model = &compiled.model.tree;
-        row_list.clear();
-        row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {
-            // a free joint takes all six components of its force
-            let is_free = model.kinds[body] == JointKind::Free;
-            Row { body, projector: if is_free { Motion::unit(k - model.v_index[body]) } else { rows[body] } }
-        }));
-        rnea_derivatives_rows(model, work, q, v, a, row_list, dq, dv)?;
-        mass_rows(model, work, q, rows, mass)?;
-        Ok(())
+/// Residual of (1) at the accelerations in `a`, with the reaction loads there; `residual` itself.
+pub(super) fn unbalanced<'r>(
+    compiled: &Compiled,
+    point: &mut Point,
+    work: &mut Work,
+    residual: &'r mut [f64],
+) -> Result<&'r [f64], Failure> {
+    let Point { q, v, a, tau, motor, force, load, friction, kappa, .. } = point;
+    residual.copy_from_slice(rnea(&compiled.model.tree, work, q, v, a)?);
+    residual.iter_mut().zip(&*tau).for_each(|(residual, tau)| *residual -= tau);
+    for &c in &compiled.model.reaction_loaded {
+        let contact = &compiled.inputs.contacts[c];
+        let Some(bearing) = contact.bearing else { continue };
+        force[c] = bearing.reaction(work, contact.joint, motor[contact.v], a[contact.v]);
+        load[c] = bearing.normal_load(&force[c], kappa[c]).0;
+        friction[c] = kappa[c] * load[c];
+        residual[contact.v] += friction[c];
     }
+    Ok(residual)
+}
+
+/// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
+pub(super) fn derive_residual(
+    compiled: &Compiled,
+    point: &mut Point,
+    work: &mut Work,
+    newton: &mut NewtonWork,
+    ResidualWork { residual, row_list, .. }: &mut ResidualWork,
+    [dq, dv, mass]: &mut [DMatrix<f64>; 3],
+) -> Result<(), Failure> {
+    unbalanced(compiled, point, work, residual)?;
+    let rows = load_rows(compiled, point, work, &mut newton.rows, 1.0);
+    let (Model { tree, joint_of, .. }, Point { q, v, a, .. }) = (&*compiled.model, &*point);
+    row_list.clear();
+    row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {
+        // a free joint takes all six components of its force
+        let is_free = tree.kinds[body] == JointKind::Free;
+        Row { body, projector: if is_free { Motion::unit(k - tree.v_index[body]) } else { rows[body] } }
+    }));
+    rnea_derivatives_rows(tree, work, q, v, a, row_list, dq, dv)?;
+    mass_rows(tree, work, q, rows, mass)?;
+    Ok(())
 }

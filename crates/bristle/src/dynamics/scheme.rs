@@ -1,6 +1,6 @@
 //! How the equations are solved: formulation, accuracy, thresholds.
 
-use crate::scene::{Constraints, Control, Formulation, Kinks};
+use crate::solver::{Constraints, Control, Formulation, Kinks};
 
 /// Relative residual of (1) for accelerations where no other accuracy is given.
 pub(crate) const TIGHT: f64 = 1e-13;

@@ -4,7 +4,7 @@
 use super::Dynamics;
 use super::failure::Failure;
 use crate::constraint::coordinates::{lock, sticks};
-use crate::scene::Formulation;
+use crate::solver::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::chart_point;
 

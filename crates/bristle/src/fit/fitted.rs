@@ -26,7 +26,7 @@ pub struct Estimate {
     pub over: Option<String>,
     /// Its value.
     pub value: f64,
-    /// Standard deviation with correlated residuals allowed for; infinite where the logs do not tell it.
+    /// Standard deviation with correlated residuals allowed for; infinite where it is not identifiable.
     pub deviation: f64,
     /// The same by the formula for white noise.
     pub white_deviation: f64,
@@ -34,7 +34,7 @@ pub struct Estimate {
     pub start: f64,
     /// Bounds.
     pub bounds: (f64, f64),
-    /// Whether the logs tell it at all; otherwise the value is the start.
+    /// Whether it is identifiable at all; otherwise the value is the start.
     pub is_identifiable: bool,
 }
 
@@ -108,7 +108,7 @@ impl Fitted {
         self.n_same
     }
 
-    /// Which directions of the parameters the logs tell worst.
+    /// The least identifiable directions of the parameters.
     pub fn identifiability(&self) -> &Identifiability {
         &self.identifiability
     }

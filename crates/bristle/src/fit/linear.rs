@@ -85,7 +85,7 @@ fn step(model: &FitModel, at: &At, noise: &Noise) -> DVector<f64> {
             let fixed = (0..n).filter(|k| !free.contains(k)).map(|k| h[(free[i], k)] * step[k]).sum::<f64>();
             (-g[free[i]] - fixed) / size[i]
         });
-        // directions that the log does not tell are left where they are
+        // directions without identifiability keep their values
         let Ok(solved) = matrix.svd(true, true).solve(&right, 1e-12) else { break };
         (0..m).for_each(|i| step[free[i]] = solved[i] / size[i]);
         let beyond = |k: usize| {

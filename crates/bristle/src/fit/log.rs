@@ -135,7 +135,7 @@ pub enum Initial {
     Measured,
     /// The same as a start of the fit: positions and velocities of the compared joints are free.
     Estimated,
-    /// As the scene says.
+    /// As in the scene.
     Scene,
 }
 
@@ -304,8 +304,8 @@ impl Log {
         let gaps: Vec<usize> = (1..t.len()).filter(|&k| t[k] - t[k - 1] > 5.0 * step).collect();
         if let Some(&k) = gaps.first() {
             found.push(format!(
-                "{}: {} gap(s) of more than five sampling times ({step:.4} s): the first after {} s lasts {:.4} s; inputs \
-                 are interpolated across it",
+                "{}: {} gap(s) of more than five sampling times ({step:.4} s): the first after {} s lasts {:.4} s; \
+                 inputs are interpolated across it",
                 self.table.file,
                 gaps.len(),
                 t[k - 1],

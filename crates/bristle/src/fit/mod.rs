@@ -243,7 +243,7 @@ impl Fit {
         fitted::solve(self, self.model(window)?, watch)
     }
 
-    /// Doubtful features of the logs and of their units at the start values, and what each can tell; nothing is fitted.
+    /// Warnings about the logs and their units at the start values, and the identifiable parameters of each; no fit.
     pub fn check(&self) -> Result<Vec<String>> {
         self.check_with(&Watch::NONE)
     }

@@ -83,7 +83,7 @@ impl Log {
     }
 }
 
-/// A number that stands for input `k` until its signal takes its place; no scene has it.
+/// A number in place of input `k` until its signal is known; no scene has it.
 fn placeholder(k: usize) -> f64 {
     -8.765_432_109_876e-290 * (k + 1) as f64
 }
@@ -181,7 +181,7 @@ impl FitModel {
         if n_placed == signals.len() {
             return Ok(scene);
         }
-        // a place that is no signal of a drive or a load: as text, for the scene to say what it thinks of it
+        // no signal of a drive or a load: as text, which the scene accepts or refuses
         let as_text: Vec<(String, String)> = self.logs[log]
             .log
             .inputs

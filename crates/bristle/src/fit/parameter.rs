@@ -9,7 +9,7 @@
 use crate::error::{Error, Result};
 use crate::scene::{Problem, Scene, SceneError};
 
-/// What a parameter moves.
+/// The number of a scene or of a log that a parameter changes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Role {
     /// Numbers of the scene, all of the same value.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! min ½ Σ (r_i/σ)² + ½ Σ ((p − prior)/deviation)²        u within bounds
-//! (H + λ diag H) δu = −g      H = JᵀJ,  g = Jᵀ r,  J = ∂r/∂u      over the u that no bound holds
+//! (H + λ diag H) δu = −g      H = JᵀJ,  g = Jᵀ r,  J = ∂r/∂u      over the u that are at no bound
 //! ```
 //!
 //! σ of a channel is its noise where that is given. Else it is found from the residuals: after convergence each
@@ -46,7 +46,7 @@ pub struct Progress {
 pub struct Watch<'a> {
     /// Whether the fit is to end with what it has.
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
-    /// Told after every iteration.
+    /// Called after every iteration.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 

@@ -1,4 +1,4 @@
-//! Deviations of fitted parameters, and which of them the logs can tell.
+//! Deviations of fitted parameters, and their identifiability.
 //!
 //! ```text
 //! white residuals     cov = s² H⁻¹                              s² = Σ (r/σ)²/(n − m)
@@ -25,7 +25,7 @@ const MIN_BLOCKS: usize = 20;
 /// Step along the weakest direction, in scaled parameters: ten per cent.
 const TRIED: f64 = 0.1;
 
-/// Scaled deviation above which the logs do not tell a parameter: a factor e, or one scale.
+/// Scaled deviation above which a parameter is not identifiable: a factor e, or one scale.
 const UNTOLD: f64 = 1.0;
 
 /// Deviations and correlations at a minimum.
@@ -38,7 +38,7 @@ pub(crate) struct Deviations {
     /// Residuals, and how many independent ones they are worth.
     pub samples: usize,
     pub effective: f64,
-    /// The parameters whose column of J is too small to tell them.
+    /// The parameters whose column of J is too small to identify them.
     pub is_unidentifiable: Vec<bool>,
 }
 
@@ -53,7 +53,7 @@ pub struct Identifiability {
     pub tried: Vec<(String, f64)>,
     /// Largest change of a compared channel in that step, in its unit, by simulation; with the channel.
     pub largest_change: Option<(String, f64)>,
-    /// Deviation of the parameters along it, in scaled units; above 1 the logs do not tell it.
+    /// Deviation of the parameters along it, in scaled units; above 1 it is not identifiable.
     pub deviation: f64,
 }
 

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! For machines whose whole run departs from the measured one whatever the parameters: an axis that is driven by the
-//! measured effort integrates its noise, and an unstable one amplifies it. What a window forgets is the state of
-//! bristles, which start as the scene says. Time starts at zero in each window, so that inputs must come from columns.
+//! measured effort integrates its noise, and an unstable one amplifies it. The state of bristles is lost between windows:
+//! they start as in the scene. Time starts at zero in each window, so that inputs must come from columns.
 
 use super::filter::{differentiate, low_pass};
 use super::log::Initial;

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn reducers_know_driving_from_back_driving_and_their_own_inverse() {
+    fn reducers_distinguish_driving_and_invert() {
         let (driving, back_driving) = ([0.2, 0.01], [0.4, 0.03]);
         for (motor, kappa) in [(0.0, 0.9), (0.0, -0.9), (0.15, 0.9), (0.15, -1.0)] {
             let reducer = Reducer { preload: 0.5, motor, driving, back_driving, armature: 2.0, rotor: 0.5 };

@@ -167,7 +167,7 @@ impl Contact {
         self.reverse.is_some() && self.law.n_states() > 0
     }
 
-    /// Whether it stands for stops alone: no friction acts in it.
+    /// Whether it has stops and no friction.
     pub fn is_stop_alone(&self) -> bool {
         self.stops.is_some_and(|stops| stops.is_alone)
     }

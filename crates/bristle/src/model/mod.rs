@@ -215,13 +215,13 @@ pub struct Inputs {
     pub drives: Arc<[DriveAt]>,
     /// Limits of the efforts of drives and callers, in joint order. Shared like the drives.
     pub effort_limits: Arc<[EffortLimitAt]>,
-    /// Friction, in joint order; then that of couplings, in their order; then contacts that stand for stops alone, in
+    /// Friction, in joint order; then that of couplings, in their order; then contacts with stops and no friction, in
     /// joint order. Shared like the drives.
     pub contacts: Arc<[Contact]>,
 }
 
 impl Inputs {
-    /// The contacts with friction: all but those that stand for stops alone.
+    /// The contacts with friction: all but those with stops alone.
     pub fn frictions(&self) -> &[Contact] {
         let n = self.contacts.iter().take_while(|contact| !contact.is_stop_alone()).count();
         &self.contacts[..n]
@@ -243,7 +243,7 @@ pub struct Model {
     pub heated: Vec<usize>,
     /// Couplings with a damper or friction, in order: their entries follow those of the joints.
     pub heated_elements: Vec<usize>,
-    /// Number of contacts with friction: those that stand for stops alone follow them.
+    /// Number of contacts with friction; contacts with stops alone follow them.
     pub(crate) n_frictions: usize,
     /// Joint of each velocity; `n_v`.
     pub(crate) joint_of: Vec<usize>,

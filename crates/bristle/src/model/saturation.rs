@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Under error control the corners are located, and the effort follows the branch of its regime, a little beyond the
-//! corner. In fixed steps the demand is clamped as it stands.
+//! corner. In fixed steps the demand is clamped at each evaluation.
 //!
 //! **Effort limit of a joint.** u is the effort of its drive and of the caller together. Springs, dampers, friction and
 //! the constant `offset` of the joint do not pass through its actuator, and are not limited.

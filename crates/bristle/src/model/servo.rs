@@ -13,8 +13,8 @@
 //! and the bound B(t) of (2): see [`super::saturation`]. The ledger books τ q̇, the work at the shaft; the heat of
 //! the winding is not modelled.
 
-use crate::scene::Drive;
 use crate::signal::{Piece, Sample, Signal};
+use crate::world::component::Drive;
 use bristle_integrate::archive::{Archive, Archived};
 
 /// The longest `difference`, samples.

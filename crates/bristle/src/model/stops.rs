@@ -18,7 +18,7 @@ pub struct Stops {
     pub upper: f64,
     /// Newton's restitution e, from 0 to 1: the speed after an impact is e times that before.
     pub restitution: f64,
-    /// Whether the contact stands for the stops alone: its joint has no friction with modes.
+    /// Whether the contact has the stops alone: its joint has no friction with modes.
     pub is_alone: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The problem with its Delassus matrix W given, dense, and L D Lᵀ factors of symmetric matrices.
 
-use super::{AtRest, Hold, ModeError, ModeWork, Response};
+use super::{AtRest, ModeError, ModeWork, Response, RestDynamics};
 
 /// The operations with W given.
 pub(super) struct Dense<'a> {
@@ -9,8 +9,8 @@ pub(super) struct Dense<'a> {
     pub factor: &'a mut [f64],
 }
 
-impl Hold for Dense<'_> {
-    fn hold(
+impl RestDynamics for Dense<'_> {
+    fn lock_stuck(
         &mut self,
         stuck: &[usize],
         f: &[f64],

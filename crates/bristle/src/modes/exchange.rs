@@ -1,7 +1,8 @@
 //! The active-set method: joints change between stuck and sliding until none is on the wrong side of its law.
 
 use super::{
-    EQUAL, FEW_CATCHES, Hold, LOCATED, MANY, MAX_EXCHANGES, ModeError, ModeWork, ROUNDING, Response, Side, level,
+    EQUAL, FEW_CATCHES, LOCATED, MANY, MAX_EXCHANGES, ModeError, ModeWork, ROUNDING, Response, RestDynamics, Side,
+    level,
 };
 use bristle_friction::Mode;
 
@@ -19,14 +20,14 @@ impl ModeWork {
     }
 
     /// Efforts and accelerations with the stuck joints of `hold`; `step` is the change of the efforts.
-    pub(super) fn hold_stuck<H: Hold>(&mut self, machine: &mut H) -> Result<(), ModeError> {
+    pub(super) fn respond_locked<H: RestDynamics>(&mut self, machine: &mut H) -> Result<(), ModeError> {
         if crate::stop::is_asked() {
             return Err(ModeError::Stopped);
         }
         self.stuck.clear();
         self.stuck.extend((0..self.hold.len()).filter(|&i| self.hold[i] == Side::Stuck));
         self.selection.n_factor += 1;
-        machine.hold(&self.stuck, &self.selection.friction, &mut self.step, &mut self.response)
+        machine.lock_stuck(&self.stuck, &self.selection.friction, &mut self.step, &mut self.response)
     }
 
     /// The fraction of its step that takes stuck joint number `k` to its limit, if the whole step would exceed it.
@@ -55,11 +56,11 @@ impl ModeWork {
 
 /// Exchanges all joints on the wrong side at once, while their number decreases: a few factorisations decide many
 /// joints. Returns whether none is left on the wrong side.
-pub(super) fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<bool, ModeError> {
+pub(super) fn exchange_all<H: RestDynamics>(work: &mut ModeWork, machine: &mut H) -> Result<bool, ModeError> {
     let n = work.hold.len();
     let (mut fewest, mut patience) = (usize::MAX, 3);
     for _ in 0..MAX_EXCHANGES {
-        work.hold_stuck(machine)?;
+        work.respond_locked(machine)?;
         for (&i, step) in work.stuck.iter().zip(&work.step) {
             work.selection.friction[i] += step;
         }
@@ -93,7 +94,7 @@ pub(super) fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Res
 
 /// Solves (3) with `work.limit` by the active-set method, starting from the efforts and statuses in `work`. After a
 /// drop few of many joints change sides; otherwise a common exchange or the interior-point method comes first.
-pub(super) fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
+pub(super) fn solve_convex<H: RestDynamics>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
     let is_first = work.selection.n_problems == 0;
     work.selection.n_problems += 1;
     if work.hold.len() > MANY {
@@ -120,7 +121,7 @@ pub(super) fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Res
 }
 
 /// The active-set method with at most `max_rounds`; whether it has terminated.
-pub(super) fn exchange_one_by_one<H: Hold>(
+pub(super) fn exchange_one_by_one<H: RestDynamics>(
     work: &mut ModeWork,
     machine: &mut H,
     max_rounds: usize,
@@ -131,7 +132,7 @@ pub(super) fn exchange_one_by_one<H: Hold>(
     // the joint caught in the round before, and its former side
     let mut caught: Option<(usize, f64)> = None;
     for _ in 0..max_rounds {
-        work.hold_stuck(machine)?;
+        work.respond_locked(machine)?;
 
         // a catch without effect: the joint is marginal
         if let Some((i, side)) = caught.take() {

@@ -20,7 +20,7 @@
 //! gives an active set: a joint is at its limit where its distance has fallen further than its acceleration, each
 //! relative to its start. The active-set method continues from that set; it alone decides complementarity.
 
-use super::{Hold, Levels, ModeError, ModeWork, Side};
+use super::{Levels, ModeError, ModeWork, RestDynamics, Side};
 
 /// Limit of the rounds; the path ends long before, or rounding permits no further progress.
 const MAX_ROUNDS: usize = 80;
@@ -95,7 +95,7 @@ impl Interior {
     }
 
     /// One Newton step for (4) with γ = `mu`, less the products of second order if `is_corrector`.
-    fn newton<H: Hold>(
+    fn newton<H: RestDynamics>(
         &mut self,
         limit: &[Levels],
         f: &[f64],
@@ -159,7 +159,7 @@ impl ModeWork {
 
     /// Follows the path from the middle of the limits, and leaves efforts and statuses at its end, or at the first
     /// number that is not finite.
-    pub(super) fn follow_path<H: Hold>(&mut self, machine: &mut H) {
+    pub(super) fn follow_path<H: RestDynamics>(&mut self, machine: &mut H) {
         let n = self.hold.len();
         let Self { interior, limit, selection, hold, .. } = self;
         interior.resize(n);

@@ -14,7 +14,7 @@
 //! Stuck joints are locked and not held by penalties, and λ follows from the efforts of the recursion.
 //!
 //! The method has no safeguard. Where the number of contacts on the wrong side stops falling, an interior-point method
-//! finds modes to start again from, and where these do not settle either, the convex solver starts from the beginning;
+//! finds modes to start again from, and where these do not converge either, the convex solver starts from the beginning;
 //! all have the same solution. It does not apply where dry contacts connect joints, share a joint or act on a dependent
 //! one: there the load distribution needs penalties.
 

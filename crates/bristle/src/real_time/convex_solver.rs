@@ -19,7 +19,7 @@
 //!
 //! with the multiplier λ̂ and a penalty ρ that is large beside the inverse of the diagonal Delassus estimate. Each
 //! multiplier update λ̂ ← λ (a proximal point iteration) leaves 10⁻⁶ of the slip, or at most n times that for n
-//! contacts that hold one another. The warm start of λ̂ is the λ of the last step.
+//! contacts that lock one another. The warm start of λ̂ is the λ of the last step.
 //!
 //! **Redundant contacts** (two stuck clutches side by side) have the same ω however they distribute the load. The
 //! distribution with the least Σ λ²/limit is wanted, as in the event-driven form: their penalties are proportional to

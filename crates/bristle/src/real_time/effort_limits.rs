@@ -6,7 +6,7 @@
 //! ```
 //!
 //! τ never rises with v₁, so that the step keeps its one solution. It is found by active sets: first the limits that
-//! u₀ exceeds are in force, then those that u(v₁) of the solution before exceeds. Where these do not settle within
+//! u₀ exceeds are in force, then those that u(v₁) of the solution before exceeds. Where these do not converge within
 //! [`ROUNDS`] solutions, each limited effort is held at the clamped demand found last; no effort ever exceeds its
 //! limit.
 

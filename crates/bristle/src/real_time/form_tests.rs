@@ -233,7 +233,7 @@ fn recursion_and_matrix_give_the_same_step_on_trees() {
 
 /// Gears, spring-dampers, clutches, brakes and prescribed joints besides.
 #[test]
-fn recursion_and_matrix_give_the_same_step_with_couplings() {
+fn recursion_equals_matrix_with_couplings() {
     let mut totals = [0; 2];
     for seed in 100..160 {
         let (worst, counts) = compare(seed, 4 + (seed % 15) as usize, [true, false], 40);
@@ -276,7 +276,7 @@ fn chain_with_springs(seed: u64) -> (Compiled, Snapshot) {
 
 /// Two joints that come to rest in the same step feel the spring between them.
 #[test]
-fn springs_between_joints_at_rest_count_against_their_limits() {
+fn springs_count_against_limits_at_rest() {
     let mut totals = [0; 2];
     for seed in 300..400 {
         let (worst, counts) = compare_on(chain_with_springs(seed), 60);
@@ -290,7 +290,7 @@ fn springs_between_joints_at_rest_count_against_their_limits() {
 
 /// Reaction loads are iterated to 1e-9 of themselves; a bearing near jamming amplifies that.
 #[test]
-fn recursion_and_matrix_give_the_same_step_under_reaction_loads() {
+fn recursion_equals_matrix_under_reaction_loads() {
     for seed in 200..240 {
         let (worst, _) = compare(seed, 3 + (seed % 12) as usize, [seed.is_multiple_of(2), true], 20);
         let differences = [&worst.step.velocity, &worst.step.friction];

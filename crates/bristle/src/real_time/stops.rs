@@ -3,9 +3,9 @@
 //! With g the gap of a stop at the start of the step, d the direction into the range, e Newton's restitution,
 //!
 //! ```text
-//! open, or closed        0 ≤ P ⊥ d v₁ + g/h ≥ 0                no joint passes its stop: d (q₁ − bound) = g + h d v₁  (1)
-//! hit and approached     0 ≤ P ⊥ d (v₁ + e v₀) ≥ 0             P: the impulse of the stop                           (2)
-//! heat of the stop       −½ P d (v₀ + v₁)                                                                            (3)
+//! open, or closed       0 ≤ P ⊥ d v₁ + g/h ≥ 0             no joint passes its stop: d (q₁ − bound) = g + h d v₁   (1)
+//! hit and approached    0 ≤ P ⊥ d (v₁ + e v₀) ≥ 0          P: the impulse of the stop                              (2)
+//! heat of the stop      −½ P d (v₀ + v₁)                                                                           (3)
 //! ```
 //!
 //! Both are set-valued monotone laws, and the problem of the step stays convex. The step is solved with (1) first.
@@ -20,7 +20,6 @@
 //! ```
 //!
 //! for all joints, with the earliest t_c where there are several; without a rebound t_c = 0, so that (1) is exact.
-//!
 //!
 //! **Rest.** A rebound that the acceleration of the last step without impacts reverses within a step is none: (1)
 //! stays, the joint lands on its bound exactly, and the stop is *closed*: from the next step on g = 0 and (1) alone

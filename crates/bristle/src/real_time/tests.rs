@@ -118,7 +118,7 @@ fn matrix(compiled: &Compiled, work: &mut Work, q: &[f64], h: f64, beta: f64) ->
 /// Momentum with the contact impulses, by the matrix of all velocities; every dry contact slides at its limit in its
 /// direction, or rests within its limits.
 #[test]
-fn momentum_balances_and_dry_contacts_obey_their_limits() {
+fn momentum_balances_within_dry_limits() {
     [MatrixForm::Dense, MatrixForm::Tree].into_iter().for_each(check_momentum_and_limits);
 }
 

@@ -1,4 +1,4 @@
-//! Velocities of a step: by exchange of modes where it applies, otherwise, or where the modes do not settle, by the
+//! Velocities of a step: by exchange of modes where it applies, otherwise, or where the modes do not converge, by the
 //! convex solver. And the velocities, friction and modes at the end of the step.
 
 use super::active_set::Equations;

@@ -6,6 +6,7 @@
 use crate::atomic_file;
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::model::StopChange;
 use crate::record::csv;
 use bristle_friction::Mode;
 use std::collections::HashMap;
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
 
 /// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum EventKind {
     /// A change of mode: the joint sticks, breaks away or reverses.
     #[default]
@@ -31,6 +32,11 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Of a change at a stop.
+    pub(crate) fn of_stop(change: &StopChange) -> Self {
+        if change.is_release { Self::Open } else { Self::Stop }
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +58,7 @@ pub struct Event {
     pub from: Mode,
     /// Mode after.
     pub to: Mode,
-    /// What happened.
+    /// Kind of the event.
     pub kind: EventKind,
 }
 

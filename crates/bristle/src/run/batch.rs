@@ -272,11 +272,8 @@ impl Batch {
         self.apply_inputs()?;
         if self.packs.is_empty() {
             let copies = &mut self.copies;
-            let mut step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
-            match &self.pool {
-                Some(pool) => pool.install(step),
-                None => step(),
-            }
+            let step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
+            on(self.pool.as_ref(), step);
         } else {
             self.run_packs(dt, 1, &[], Vec::new());
         }
@@ -327,10 +324,7 @@ impl Batch {
                     copy.failure = rolled.err();
                 });
             };
-            match &self.pool {
-                Some(pool) => pool.install(run),
-                None => run(),
-            }
+            on(self.pool.as_ref(), run);
         } else {
             self.run_packs(dt, steps, efforts, rows);
         }
@@ -352,6 +346,8 @@ impl Batch {
     /// The same for copies in lanes.
     fn run_packs(&mut self, dt: f64, steps: usize, efforts: &[f64], rows: Vec<packs::Row<'_>>) {
         let per_pack = packs::LANES * steps * self.n_v;
+        let is_short = packs::is_short(&self.copies, dt, steps);
+        let stop = self.stop.as_ref();
         let mut rows = rows.into_iter();
         let groups = self.copies.chunks_mut(packs::LANES).zip(&mut self.packs).enumerate();
         let mut jobs: Vec<packs::Job<'_>> = groups
@@ -361,12 +357,10 @@ impl Batch {
                 packs::Job { rows: rows.by_ref().take(copies.len()).collect(), copies, pack, efforts }
             })
             .collect();
-        let stop = self.stop.as_ref();
-        let mut run = || jobs.par_iter_mut().for_each(|job| stoppable(stop, || job.run(dt, steps)));
-        match &self.pool {
-            Some(pool) => pool.install(run),
-            None => run(),
+        if is_short {
+            return jobs.iter_mut().for_each(|job| stoppable(stop, || job.run(dt, steps)));
         }
+        on(self.pool.as_ref(), || jobs.par_iter_mut().for_each(|job| stoppable(stop, || job.run(dt, steps))));
     }
 
     /// Copies that failed in the last call of [`Batch::step`] or [`Batch::rollout`], with their errors.
@@ -471,6 +465,14 @@ impl Copy {
             velocity[s * n_v..(s + 1) * n_v].copy_from_slice(&self.run.state.mechanics.v);
         }
         Ok(())
+    }
+}
+
+/// Calls `work` on the threads of a pool, or on those of all.
+fn on(pool: Option<&ThreadPool>, work: impl FnOnce() + Send) {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors for users: names instead of numbers, places in the scene.
 
 use crate::error::Error;
+#[cfg(feature = "scene")]
 use crate::scene::Scene;
 use crate::stick_slip::Machine;
 use bristle_integrate::FiredEvent;
@@ -48,9 +49,11 @@ pub(super) fn unknown(what: &'static str, name: impl ToString, names: &[String])
 }
 
 /// Bound of the numbers of a machine: its square is about the largest number.
+#[cfg(feature = "scene")]
 const HUGE: f64 = 1e100;
 
 /// Errors at the start of a scene, with their place in it.
+#[cfg(feature = "scene")]
 pub(super) fn placed(scene: &Scene, error: Error) -> Error {
     use bristle_multibody::Error::NonFinite;
     if matches!(error, Error::Diverged { .. } | Error::Mechanics { source: NonFinite { .. }, .. }) {
@@ -86,6 +89,7 @@ pub(super) fn placed(scene: &Scene, error: Error) -> Error {
 }
 
 /// The path of a joint or coupling, or of a field of it.
+#[cfg(feature = "scene")]
 fn of_element(scene: &Scene, name: &str, field: &str) -> String {
     let list = if scene.joints.iter().any(|joint| joint.name == name) { "joints" } else { "couplings" };
     format!("{list}.{name}{}{field}", if field.is_empty() { "" } else { "." })

@@ -21,6 +21,7 @@ use crate::world::component::{Drive, Load};
 use bristle_friction::{FrictionLaw, Law};
 use bristle_multibody::Model;
 use bristle_multibody::spatial::Force;
+#[cfg(feature = "scene")]
 use serde::{Deserialize, Serialize};
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 const MISS: f64 = 1e-9;
 
 /// All inputs that callers may change between steps.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct SavedInputs {
     pub effort: Vec<f64>,
     pub offset: Vec<f64>,
@@ -42,14 +43,16 @@ pub(super) struct SavedInputs {
 }
 
 /// Friction and drives: the inputs that a snapshot writes as text.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize))]
 pub(super) struct Parameters {
     friction: Vec<(SavedLaw, Load)>,
     drives: Vec<Drive>,
 }
 
 /// A law, or the name of one that exists in code: the machine that a snapshot goes back to must have it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize))]
 enum SavedLaw {
     Law(Law),
     Custom(String),

@@ -78,7 +78,7 @@ impl Past {
 
 impl Ledger {
     /// A warning where the balance is more than one per cent of the energy in play: of motion, of springs and bristles,
-    /// put in and dissipated. In a fixed step of first order ([`RealTime`](crate::scene::Method)) that is energy that
+    /// put in and dissipated. In a fixed step of first order ([`RealTime`](crate::solver::Method)) that is energy that
     /// the step itself takes out, as it does of stiff springs and controllers: take shorter steps.
     pub fn warning(&self) -> Option<String> {
         let Self { kinetic, elastic, bristle, load, input, dissipated, balance, .. } = *self;

@@ -19,9 +19,11 @@ mod explain;
 mod inputs;
 mod ledger;
 mod links;
+#[cfg(feature = "scene")]
 pub mod mechanics;
 mod query;
 mod recorder;
+#[cfg(feature = "scene")]
 pub mod sensitivities;
 mod settings;
 pub mod simulation;

@@ -191,8 +191,8 @@ impl Simulation {
         }
         let linear = match system.dynamics.linear(t, &y) {
             Ok(linear) => linear,
-            Err(trouble) => {
-                let code = if let EvalError::Fatal { code } = trouble { Some(code) } else { None };
+            Err(error) => {
+                let code = if let EvalError::Fatal { code } = error { Some(code) } else { None };
                 let error = bristle_integrate::Error::System { t, h: 0.0, code, state: y };
                 return Err(explain(error, &mut system));
             }

@@ -151,8 +151,8 @@ impl<'r> Recorder<'r> {
         }
         for change in system.dynamics.stop_changes() {
             let joint = compiled.contact_name(change.contact).to_owned();
-            let kind = if change.is_release { EventKind::Open } else { EventKind::Stop };
-            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to, kind });
+            let (from, to, kind) = (change.from, change.to, EventKind::of_stop(change));
+            let recorded = self.output.event(Event { t, joint, from, to, kind });
             self.error = self.error.take().or(recorded.err());
         }
     }

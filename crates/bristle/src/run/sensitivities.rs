@@ -4,7 +4,7 @@
 //! y(t; p),        ∂y/∂p = lim (y(t; p + ε) − y(t; p − ε)) / 2ε
 //! ```
 //!
-//! without differences of runs: `formulation::sensitivity` integrates the variational equations beside the run and
+//! without differences of runs: `stick_slip::sensitivity` integrates the variational equations beside the run and
 //! carries them across its events. A parameter is a number of the scene, by its path as in `--set`.
 //!
 //! ```
@@ -29,14 +29,17 @@ mod wanted;
 use super::simulation::Simulation;
 use super::{Run, Until};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
-use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
+use crate::scene::{Coupling, Scene, SceneError};
+use crate::solver::{Formulation, Method};
 use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
 use crate::stop;
+use bristle_integrate::driver::MAX_MATRIX_BYTES;
 use bristle_integrate::{FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
-use wanted::{Trouble, Wanted};
+use wanted::{ReadError, Wanted};
 
 /// Rounding of a sample instant k T against the time of a row, relative: the row is taken after the sample.
 const SAME_INSTANT: f64 = 1e-12;
@@ -107,9 +110,12 @@ impl Scene {
     ///
     /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
     /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
-    /// refused.
+    /// refused, and so are tables, and matrices of a step, above 4 GB.
     pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
-        self.sensitivities_at(paths, &self.differentiable_channels()?, &self.output_times())
+        let names = self.differentiable_channels()?;
+        let n_times = (self.duration / self.output.interval).ceil() as usize;
+        check_table(n_times, names.len(), 1 + paths.len())?;
+        self.sensitivities_at(paths, &names, &self.output_times())
     }
 
     /// Times of the rows of a run of this scene, s.
@@ -144,9 +150,6 @@ impl Scene {
         let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
         let request = Request { channels: names, times, has_rates: false, is_stopped: &stop::is_asked };
         let mut run = curves(self, &pairs?, &request)?;
-        if stop::is_asked() {
-            return Err(stop::error(run.t.last().copied().unwrap_or(0.0)));
-        }
         run.parameters = paths.iter().map(|&path| path.to_owned()).collect();
         Ok(run)
     }
@@ -222,6 +225,12 @@ fn differentiable(names: &[String]) -> Vec<String> {
     names.iter().filter(|name| !has_none(name)).cloned().collect()
 }
 
+/// Refuses more rows than there is room for, as they come and in the matrices made of them.
+fn check_table(n_times: usize, n_channels: usize, n_tables: usize) -> Result<()> {
+    let bytes = memory::bytes::<f64>(&[2, n_times, n_channels, n_tables]);
+    memory::check_below("the table of derivatives", bytes, MAX_MATRIX_BYTES)
+}
+
 /// Runs `base` and differentiates it by `pairs`; without pairs it is a run alone.
 pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Result<Sensitivities> {
     let mut run = start(base, !pairs.is_empty())?;
@@ -235,10 +244,16 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         twins.push(Twin { plus, minus, width: pair.width });
     }
     let wanted = Wanted::new(&run.system, request.channels)?;
+    let n_tables = 1 + pairs.len() + usize::from(request.has_rates);
+    check_table(request.times.len(), request.channels.len(), n_tables)?;
     let t_start = run.t();
     let mut times: Vec<f64> = request.times.iter().map(|t| t.max(t_start)).collect();
     times.dedup();
     let end = times.last().copied().unwrap_or(t_start);
+    if n_tables > 1 {
+        let what = "the matrices of the derivatives of this machine";
+        memory::check_below(what, Tangents::matrix_bytes(&run.system), MAX_MATRIX_BYTES)?;
+    }
     let tangents = if pairs.is_empty() && !request.has_rates { None } else { Some(Tangents::new(&run.system, twins)) };
     if tangents.as_ref().is_some_and(|tangents| tangents.is_start_on_moving_stop(&run.system)) {
         let what = "a start at rest on a stop whose distance depends on a parameter: start before or after it".into();
@@ -261,6 +276,9 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         return Err(error);
     }
     result?;
+    if (request.is_stopped)() {
+        return Err(stop::error(run.t()));
+    }
     // the last row, if it waits for an instant that rounding has put behind the end
     let (t, y) = (run.driver.t(), run.driver.y().to_vec());
     while sink.values.len() < times.len() && sink.error.is_none() {
@@ -328,12 +346,12 @@ impl Follower<'_> {
     fn take(&mut self, system: &mut Machine, t: f64, y: &[f64]) {
         match self.record(system, t, y) {
             Ok(()) => {}
-            Err(Trouble::Error(error)) => self.error = Some(error),
-            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+            Err(ReadError::Error(error)) => self.error = Some(error),
+            Err(ReadError::Eval(error)) => self.refuse(t, error.into()),
         }
     }
 
-    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), Trouble> {
+    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), ReadError> {
         let Self { tangents, wanted, has_rates, .. } = self;
         let mut row = Vec::with_capacity(wanted.places.len());
         wanted.read(system, t, y, &mut row)?;

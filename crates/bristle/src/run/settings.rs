@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Compiled, Contact};
 use crate::real_time::RealTime;
-use crate::scene;
+use crate::solver;
 use crate::stick_slip::Machine;
 use bristle_integrate::driver::MAX_MATRIX_BYTES;
 use bristle_integrate::{Control, Method, Options};
@@ -13,15 +13,15 @@ use bristle_integrate::{Control, Method, Options};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Integration method.
-    pub method: scene::Method,
+    pub method: solver::Method,
     /// Step control.
-    pub control: scene::Control,
+    pub control: solver::Control,
     /// Formulation of loads that depend on accelerations.
-    pub formulation: scene::Formulation,
+    pub formulation: solver::Formulation,
     /// Kinks of bristle laws that are located as events under error control.
-    pub kinks: scene::Kinks,
+    pub kinks: solver::Kinks,
     /// Form in which closed loops enter the equations.
-    pub constraints: scene::Constraints,
+    pub constraints: solver::Constraints,
     /// Time between recorded rows, s.
     pub interval: f64,
     /// Whether rows are recorded at the end of every step instead.
@@ -36,13 +36,13 @@ impl Default for Settings {
     /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s, 100,000
     /// internal steps in a call.
     fn default() -> Self {
-        let scene::Output { interval, steps } = scene::Output::default();
+        let solver::Output { interval, steps } = solver::Output::default();
         Self {
-            method: scene::Method::Dopri5,
-            control: scene::Control::default(),
-            formulation: scene::Formulation::default(),
-            kinks: scene::Kinks::default(),
-            constraints: scene::Constraints::default(),
+            method: solver::Method::Dopri5,
+            control: solver::Control::default(),
+            formulation: solver::Formulation::default(),
+            kinks: solver::Kinks::default(),
+            constraints: solver::Constraints::default(),
             interval,
             steps,
             max_steps: 100_000,
@@ -54,10 +54,10 @@ impl Default for Settings {
 #[derive(Debug, Clone)]
 pub(super) struct Solver {
     pub options: Options,
-    pub control: scene::Control,
-    pub formulation: scene::Formulation,
-    pub kinks: scene::Kinks,
-    pub constraints: scene::Constraints,
+    pub control: solver::Control,
+    pub formulation: solver::Formulation,
+    pub kinks: solver::Kinks,
+    pub constraints: solver::Constraints,
 }
 
 impl Solver {
@@ -84,11 +84,11 @@ impl Solver {
                 return Err(Error::Coupling { name: closure.name.clone(), reason: reason.to_owned() });
             }
         }
-        if self.constraints != scene::Constraints::Reduced {
+        if self.constraints != solver::Constraints::Reduced {
             refuse_constrained(&compiled, self)?;
         }
         let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
-        if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
+        if self.formulation == solver::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
             let what = "a `viscous_exponent` below 1, which has no rate at rest, with the formulation `Jerk`";
             return Err(Error::Unsupported { name: "solver".into(), what: what.into() });
         }
@@ -117,7 +117,7 @@ fn refuse_constrained(compiled: &Compiled, solver: &Solver) -> Result<()> {
     if !matches!(solver.options.method, Method::Radau5 | Method::Radau3 | Method::GeneralizedAlpha { .. }) {
         return refuse("a method other than `Radau5`, `Radau3` and `GeneralizedAlpha`");
     }
-    if solver.formulation != scene::Formulation::Implicit {
+    if solver.formulation != solver::Formulation::Implicit {
         return refuse("a formulation other than `Implicit`");
     }
     if coupled.closures.is_empty() {
@@ -134,8 +134,9 @@ fn refuse_constrained(compiled: &Compiled, solver: &Solver) -> Result<()> {
 
 /// Refuses settings that `RealTime` does not have: it has one step, and its own treatment of loads.
 fn refuse_settings(settings: &Settings) -> Result<()> {
-    let is_constant = matches!(settings.control, scene::Control::Constant { .. });
-    if settings.method != scene::Method::RealTime || is_constant && settings.formulation == scene::Formulation::Implicit
+    let is_constant = matches!(settings.control, solver::Control::Constant { .. });
+    if settings.method != solver::Method::RealTime
+        || is_constant && settings.formulation == solver::Formulation::Implicit
     {
         return Ok(());
     }

@@ -37,7 +37,9 @@ pub use super::settings::Settings;
 pub use read::{Handle, ModeEvent, Target};
 pub use read_world::ReadWorld;
 
-use super::explain::{placed, unknown};
+#[cfg(feature = "scene")]
+use super::explain::placed;
+use super::explain::unknown;
 use super::ledger::Past;
 use super::recorder::Recorder;
 use super::settings::Solver;
@@ -48,9 +50,12 @@ use crate::error::{Error, Result};
 use crate::model::Compiled;
 use crate::model::compile::{compile, read_actions, read_bristles, read_integrals, read_state};
 use crate::record::{MAX_NUMBERS, Record, Recording, Samples, channels};
-use crate::scene::{self, Scene};
+#[cfg(feature = "scene")]
+use crate::scene::Scene;
+use crate::solver::Method;
 use crate::stick_slip::Machine;
 use crate::world::component::{BristleState, Friction};
+#[cfg(feature = "scene")]
 use crate::world::spawn::{refuse_unsupported, spawn};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Sink, Stats};
@@ -82,7 +87,7 @@ pub struct Simulation {
     /// Scratch: velocities that are coupled to one another, their positions and rates.
     moved: Vec<(usize, f64, f64)>,
     results: WriteBack,
-    /// Mode changes since the last call to `step`, and how many of them it has reported; scratch: modes before.
+    /// Events since the last call to `step`, and how many of them it has reported; scratch: modes before.
     events: Vec<ModeEvent>,
     n_reported: usize,
     modes: Vec<Mode>,
@@ -96,9 +101,10 @@ pub struct Simulation {
 
 impl Simulation {
     /// The world of a scene, with its solver settings.
+    #[cfg(feature = "scene")]
     pub fn new(scene: &Scene) -> Result<Self> {
         refuse_unsupported(scene)?;
-        let (formulation, scene::Output { interval, steps }) = (scene.formulation, scene.output);
+        let (formulation, crate::solver::Output { interval, steps }) = (scene.formulation, scene.output);
         let (method, control, kinks) = (scene.method(), scene.control(), scene.solver.kinks);
         let constraints = scene.solver.constraints;
         let settings =
@@ -131,7 +137,7 @@ impl Simulation {
     /// A world built in code, with default [`Settings`]; `Radau5` where a friction law has bristles.
     pub fn from_world(world: World) -> Result<Self> {
         let has_bristles = world.query::<&Friction>().iter().any(|friction| friction.0.n_states() > 0);
-        let method = if has_bristles { scene::Method::Radau5 } else { scene::Method::Dopri5 };
+        let method = if has_bristles { Method::Radau5 } else { Method::Dopri5 };
         Self::with_settings(world, Settings { method, ..Settings::default() })
     }
 

@@ -17,7 +17,7 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use super::inputs::SavedInputs;
+use super::inputs::{Parameters, SavedInputs};
 use super::ledger::Past;
 use super::settings::Solver;
 use super::{Pending, Run};
@@ -31,6 +31,12 @@ use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
 const VERSION: u64 = 9;
+/// Why bytes with the right checksum are refused.
+#[cfg(feature = "scene")]
+const UNFIT: &str = "its parts do not fit together";
+#[cfg(not(feature = "scene"))]
+const UNFIT: &str = "its parts do not fit together, or its friction or drives are not those that act: this program was built \
+                     without the feature `scene`, by which snapshots hold them";
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
@@ -42,15 +48,32 @@ impl Archived for SavedInputs {
         archive.list(damping);
         archive.list(springs);
         archive.list(wrenches);
-        let mut text =
-            if archive.is_reading() { Vec::new() } else { ron::to_string(parameters).unwrap_or_default().into() };
-        archive.bytes(&mut text);
-        if archive.is_reading() {
-            match ron::de::from_bytes(&text) {
-                Ok(read) => *parameters = read,
-                Err(_) => archive.refuse(),
-            }
+        archive_parameters(parameters, archive);
+    }
+}
+
+/// Friction and drives as RON.
+#[cfg(feature = "scene")]
+fn archive_parameters(parameters: &mut Parameters, archive: &mut Archive<'_>) {
+    let mut text =
+        if archive.is_reading() { Vec::new() } else { ron::to_string(parameters).unwrap_or_default().into() };
+    archive.bytes(&mut text);
+    if archive.is_reading() {
+        match ron::de::from_bytes(&text) {
+            Ok(read) => *parameters = read,
+            Err(_) => archive.refuse(),
         }
+    }
+}
+
+/// Without RON: friction and drives are compared with the present ones, and stay.
+#[cfg(not(feature = "scene"))]
+fn archive_parameters(parameters: &mut Parameters, archive: &mut Archive<'_>) {
+    let present = format!("{parameters:?}").into_bytes();
+    let mut text = if archive.is_reading() { Vec::new() } else { present.clone() };
+    archive.bytes(&mut text);
+    if text != present {
+        archive.refuse();
     }
 }
 
@@ -138,7 +161,7 @@ impl Run {
             return refuse("it is of another machine, or of another method, tolerance or formulation");
         }
         let mut archive = Archive::reading(body);
-        let mut inputs = SavedInputs::default();
+        let mut inputs = SavedInputs::of(self.compiled());
         inputs.archive(&mut archive);
         inputs.adopt_samples(self.compiled());
         if !inputs.fit(self.compiled()) {
@@ -154,7 +177,7 @@ impl Run {
             inputs.adopt_samples(self.compiled());
             self.set_inputs(&inputs);
             self.archive(&mut archive);
-            return refuse("its parts do not fit together");
+            return refuse(UNFIT);
         }
         self.y.resize(self.system.max_dim(), 0.0);
         Ok(has_changed)

@@ -1,4 +1,4 @@
-//! Couplings: what ties joints together besides the links.
+//! Couplings: constraints and elements between joints, besides the links.
 
 use bristle_friction::Law;
 use serde::{Deserialize, Serialize};

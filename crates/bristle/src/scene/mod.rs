@@ -14,7 +14,6 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-mod control;
 mod coupling;
 pub(crate) mod error;
 mod joint;
@@ -27,7 +26,6 @@ mod overrides;
 mod placeholder;
 pub(crate) mod read;
 mod save;
-mod solver;
 pub(crate) mod span;
 pub(crate) mod syntax;
 pub(crate) mod unreadable;
@@ -36,15 +34,13 @@ mod validate;
 use serde::Serialize;
 
 pub use crate::signal::Signal;
-pub use crate::world::component::Open;
-pub use control::Control;
-pub(crate) use control::Slip;
+pub use crate::solver::{Constraints, Control, Formulation, Kinks, Method, Output, Solver};
+pub use crate::world::component::{Drive, Limits, Load, Open};
 pub use coupling::{Coupling, LoopKind};
 pub use error::{Advice, Help, Level, Problem, SceneError, printable};
-pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Limits, Load, Placement, Rate, Rotation, Spring, Twist};
+pub use joint::{Bristle, Coordinate, Joint, Kind, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
-pub use solver::{Constraints, Formulation, Kinks, Method, Output, Solver};
 pub use span::Position;
 
 /// A machine, its initial state, and how to simulate it.
@@ -151,11 +147,11 @@ pub(crate) fn has_bristle(law: &bristle_friction::Law) -> bool {
     bristle_friction::FrictionLaw::n_states(law) > 0
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-fn is_zero(value: &f64) -> bool {
+pub(crate) fn is_zero(value: &f64) -> bool {
     value.to_bits() == 0
 }
 

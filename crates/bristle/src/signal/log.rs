@@ -13,6 +13,7 @@
 //! rests or rises steadily has few corners left.
 
 use super::Signal;
+#[cfg(feature = "scene")]
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -28,8 +29,9 @@ const MAX_LINE: usize = 1_000_000;
 /// Names of columns that an error lists at most.
 const MAX_LISTED: usize = 12;
 
-/// What a log says between two samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Interpolation of a log between two samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize))]
 pub enum Hold {
     /// Straight lines between samples.
     #[default]
@@ -121,6 +123,7 @@ impl Signal {
     }
 
     /// Reads the files of all logs in it, relative to `folder`; hands errors over with the path of the log.
+    #[cfg(feature = "scene")]
     pub(crate) fn read_logs(&mut self, folder: &Path, path: &str, refuse: &mut dyn FnMut(String, String)) {
         match self {
             Signal::Log { file, column, time, hold, samples } => match read(&folder.join(&*file), column, time) {
@@ -142,6 +145,7 @@ impl Signal {
     }
 
     /// The files of all logs in it, as they are written.
+    #[cfg(feature = "scene")]
     pub(crate) fn log_files<'s>(&'s self, found: &mut Vec<&'s str>) {
         match self {
             Signal::Log { file, .. } => found.push(file),
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_that_cannot_be_read_are_refused_with_their_line() {
+    fn unreadable_logs_are_refused_with_their_line() {
         let refused = |name: &str, text: &str| {
             let path = written(name, text);
             let reason = Signal::log(&path, "x", "t", Hold::Linear).unwrap_err();

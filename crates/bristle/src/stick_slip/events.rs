@@ -6,8 +6,8 @@ use crate::dynamics::ContactEvent;
 use crate::dynamics::diagnostics::ModeChange;
 use crate::dynamics::failure::Failure;
 use crate::model::End;
-use crate::scene::{Control, Formulation, Kinks};
 use crate::signal::{Piece, Signal};
+use crate::solver::{Control, Formulation, Kinks};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{EvalError, FiredEvent, Restart};
 

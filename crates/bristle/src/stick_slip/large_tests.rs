@@ -6,7 +6,8 @@ use crate::dynamics::point::Point;
 use crate::dynamics::state::State;
 use crate::dynamics::{Dynamics, Snapshot};
 use crate::model::compile::{compile, read_state};
-use crate::scene::{Formulation, Scene};
+use crate::scene::Scene;
+use crate::solver::Formulation;
 use crate::world::spawn::spawn;
 use bristle_friction::Mode;
 use bristle_integrate::System;
@@ -115,7 +116,7 @@ fn the_sweeps_of_a_start_do_not_grow_with_the_machine() {
 }
 
 #[test]
-fn with_stiction_above_the_sliding_level_a_drop_costs_few_sweeps() {
+fn a_drop_with_high_stiction_costs_few_sweeps() {
     for (what, shape) in SHAPES {
         let (mut machine, levels) = machine(shape, 600, true, 1.3);
         assert_consistent(what, &mut machine, &levels, 1.3);

@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// Margin (12) of a machine that is held, for the event function of its stuck contacts.
+    /// Margin (12) of a machine at rest, for the event function of its stuck contacts.
     pub(super) fn margin_of_loaded_loops(&mut self, t: f64) -> Result<(), Failure> {
         if !self.dynamics.is_loop_held() {
             return Ok(());

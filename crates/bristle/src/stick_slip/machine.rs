@@ -34,7 +34,7 @@ use crate::dynamics::{ContactEvent, Dynamics, Failure, Snapshot, TIGHT, show_loc
 use crate::error::{Error, Result};
 use crate::model::Compiled;
 use crate::real_time::{self, RealTime};
-use crate::scene::Formulation;
+use crate::solver::Formulation;
 use bristle_friction::Mode;
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::axis_row;

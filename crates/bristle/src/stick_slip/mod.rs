@@ -24,6 +24,7 @@ mod loop_steps;
 mod loops_at_rest;
 mod machine;
 mod resolution;
+#[cfg(feature = "scene")]
 mod sensitivity;
 mod stops;
 mod system;
@@ -32,4 +33,5 @@ mod tests;
 mod transition;
 
 pub use machine::Machine;
+#[cfg(feature = "scene")]
 pub(crate) use sensitivity::{Refusal, Tangents, Twin};

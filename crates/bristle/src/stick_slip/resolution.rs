@@ -1,4 +1,4 @@
-//! What bristles ask of a step, however loose its tolerance.
+//! Bounds of a step that resolves bristles, at any tolerance.
 //!
 //! A tolerance is about unknowns, and bristle laws have scales of their own: a level g of friction per load, a Stribeck
 //! velocity v_s over which it falls, a deflection g/σ₀. An absolute tolerance of 1e-2 m/s is ten times the Stribeck

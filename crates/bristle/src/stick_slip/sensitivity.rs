@@ -28,6 +28,7 @@ mod servos;
 
 use super::machine::Machine;
 use crate::dynamics::TIGHT;
+use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, System};
 use nalgebra::DMatrix;
@@ -132,6 +133,14 @@ impl Tangents {
         tangents.lock(machine);
         tangents.begin_interval();
         tangents
+    }
+
+    /// Bytes of the matrices of a step: three stages of Radau IIA, and Jacobians.
+    pub fn matrix_bytes(machine: &Machine) -> u64 {
+        let (contacts, point) = (&machine.dynamics.compiled.inputs.contacts, &machine.dynamics.point);
+        let n_bristles: usize = contacts.iter().map(|contact| contact.law.n_states()).sum();
+        let n = 2 * point.v.len() + n_bristles + point.integral.len();
+        crate::memory::bytes::<f64>(&[12, n, n])
     }
 
     /// Probe and twins take over the modes of the run.

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use crate::dynamics::diagnostics::Stiff;
-use crate::scene::{Formulation, Slip};
+use crate::solver::{Formulation, Slip};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{Direction, EvalError, FiredEvent, Form, Restart, StepRules, System};

@@ -6,8 +6,8 @@ use crate::dynamics::point::Point;
 use crate::dynamics::{Dynamics, Snapshot};
 use crate::model::Model;
 use crate::model::compile::{compile, read_bristles, read_state};
-use crate::scene::Formulation;
 use crate::signal::Signal;
+use crate::solver::Formulation;
 use crate::world::builder::{Describe, free, prismatic, revolute};
 use crate::world::component::{Drive, ExternalWrench, Load};
 use bristle_friction::{Coulomb, LuGre, LuGre2};
@@ -304,7 +304,7 @@ fn accelerations_of_random_trees_solve_the_full_system() {
 }
 
 #[test]
-fn jerks_of_random_trees_are_rates_of_the_accelerations() {
+fn jerks_are_rates_of_accelerations() {
     for seed in 0..20 {
         let world = tree(seed);
         let (mut system, _, y) = begun(&world);

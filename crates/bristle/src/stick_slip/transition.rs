@@ -23,7 +23,7 @@ use crate::dynamics::{ContactEvent, TIGHT};
 use crate::model::Model;
 use crate::model::stops::with_stop;
 use crate::modes::{Levelled, ModeError, select_with};
-use crate::scene::Formulation;
+use crate::solver::Formulation;
 use bristle_friction::Mode;
 use bristle_multibody::{axis_row, factor_rows_at, rnea, solve_rows};
 use tree_problem::TreeProblem;

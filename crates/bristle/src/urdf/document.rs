@@ -32,7 +32,7 @@ pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>
 /// The first element with more attributes than can be compared with one another, or the first namespace beyond those
 /// that can.
 ///
-/// Tags are told from comments, sections of text and instructions; whether they are well formed is for the parser to
+/// Tags are distinguished from comments, sections of text and instructions; whether they are well formed is for the parser to
 /// say.
 fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
     let problem = |place: usize, reason: String| {

@@ -15,7 +15,7 @@ pub(super) struct Frame<'t> {
 }
 
 impl<'t> Frame<'t> {
-    /// Read an `<origin>`. What is left out is 0.
+    /// Read an `<origin>`. Attributes that are left out are 0.
     pub fn read(found: &mut Findings, node: Xml<'t, '_>) -> Option<Frame<'t>> {
         found.look_over(node, &["xyz", "rpy", "quat_xyzw"], &[], &[], &[]);
         let (xyz, rpy, quaternion) =

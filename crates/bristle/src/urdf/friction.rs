@@ -44,7 +44,7 @@ pub struct FrictionFile {
 }
 
 impl FrictionFile {
-    /// Read a file. What it says is looked at when it is put on a machine.
+    /// Read a file. Its contents are checked when they are applied to a machine.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
         let (text, file) = read_text(path.as_ref(), "friction files are text in RON", "friction.ron")?;
         Ok(Self { file, text })

@@ -6,7 +6,7 @@
 //! | `prismatic` | `Prismatic(axis)` |
 //! | `fixed` | `Fixed` |
 //! | `floating` | `Free` |
-//! | `planar` | `Revolute(axis)`, and before it two `Prismatic` in the plane normal to the axis, see [`Joint::slides`] |
+//! | `planar` | `Revolute(axis)`, and before it two `Prismatic` in the plane normal to it, see [`Joint::slides`] |
 
 use nalgebra::Vector3;
 use roxmltree::Node as Xml;

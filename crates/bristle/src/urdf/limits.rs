@@ -2,7 +2,7 @@
 //!
 //! | attribute | scene |
 //! |---|---|
-//! | `lower`, `upper` | `limits: Limits(lower, upper)`: stops without rebound; one that is left out is 0, as URDF has it |
+//! | `lower`, `upper` | `limits: Limits(lower, upper)`: stops without rebound; one left out is 0, as in URDF |
 //! | `effort` | `effort_limit` |
 //! | `velocity`, and others | named as not used: controllers keep them, joints do not |
 //!

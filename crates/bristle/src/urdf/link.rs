@@ -25,7 +25,7 @@ use crate::scene::syntax::Node;
 /// Other programs' business.
 const FOREIGN: [&str; 5] = ["visual", "collision", "material", "gazebo", "verbose"];
 
-/// What is said of a link without `inertial`.
+/// Note on a link without `inertial`.
 pub(super) const NO_INERTIAL: &str = "no `inertial`: without mass";
 
 /// Radius of gyration that a rotational inertia without mass is given, m: far larger than any robot.

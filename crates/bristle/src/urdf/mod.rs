@@ -24,8 +24,8 @@
 //! assert_eq!(robot.scene.joints[1].damping, 0.1);
 //! assert_eq!(
 //!     robot.lines[2].to_string(),
-//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: Coulomb, \
-//!      effort to 50 N·m, stops at -1 and 1 rad; not used: `velocity` 2 of `limit`"
+//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: \
+//!      Coulomb, effort to 50 N·m, stops at -1 and 1 rad; not used: `velocity` 2 of `limit`"
 //! );
 //! # Ok::<(), bristle::scene::SceneError>(())
 //! ```
@@ -36,10 +36,10 @@
 //! |---|---|
 //! | `link` with `inertial` | `Link`: mass, centre of mass; the inertia turned into link axes |
 //! | `link` without | a link without mass, and a line that says so |
-//! | the root link | held by a `Fixed` joint `world_to_NAME`, or a `Free` one with [`Options::floating`]; a root called `world` is the world |
+//! | the root link | held by a `Fixed` joint `world_to_NAME`, or `Free` with [`Options::floating`]; a root `world` is the world |
 //! | `joint` `revolute`, `continuous`, `prismatic` | `Revolute`, `Prismatic`; the axis made unit, x if left out |
 //! | `joint` `fixed`, `floating` | `Fixed`, `Free` |
-//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`, with links without mass between |
+//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`; links between have no mass |
 //! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
@@ -163,7 +163,7 @@ pub struct Understood {
 /// Something that no machine can have, and was replaced; [`Options::strict`] refuses it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repaired {
-    /// What was there and what took its place.
+    /// The value found, and its replacement.
     pub what: String,
     /// The same without names and numbers, such as `` `mimic` of a joint that is not there: left out ``.
     pub group: &'static str,
@@ -315,7 +315,7 @@ fn put_friction(
     Ok((loads, entries))
 }
 
-/// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
+/// From the tree of values to a checked scene. An error of the friction file that concerns many joints is reported once.
 fn finish(
     document: Document,
     lines: Vec<Understood>,

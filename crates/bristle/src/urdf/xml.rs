@@ -68,7 +68,7 @@ pub(super) struct Text<'t> {
 
 /// Something of a file that was replaced.
 pub(super) struct Repair {
-    /// What was there, and what took its place.
+    /// The value found, and its replacement.
     pub what: String,
     /// The same without names and numbers, to count repairs by.
     pub group: &'static str,
@@ -273,7 +273,7 @@ impl Findings {
     }
 
     /// Look over an element: children that may stand there once (`known`) or any number of times (`many`), children
-    /// of other programs (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
+    /// of other programs (`foreign`), and its attributes. A probable misspelling is a problem; the rest is left over.
     pub fn look_over(&mut self, node: Node, attributes: &[&str], known: &[&str], many: &[&str], foreign: &[&str]) {
         let owner = node.tag_name().name().to_owned();
         let (mut n_unused, mut n_more) = (0usize, 0usize);

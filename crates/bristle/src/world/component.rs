@@ -21,7 +21,7 @@ use bristle_multibody::{JointKind, LinkInertia, Placement};
 use hecs::Entity;
 use nalgebra::Vector3;
 
-pub use crate::scene::{Drive, Limits, Load};
+pub use super::drive::{Drive, Limits, Load};
 pub use bristle_multibody::Reaction;
 
 /// Name of a link or a joint; unique among its kind. Order and recorded channels follow from it.
@@ -238,7 +238,8 @@ pub enum Coupling {
 
 /// Behaviour of the bristles of a clutch or brake while its load is 0. Beside [`Friction`] on the entity of a
 /// [`Coupling::Clutch`] or [`Coupling::Brake`]; without it, [`Open::Law`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(serde::Serialize, serde::Deserialize))]
 pub enum Open {
     /// The bristles follow their law: the element closes with the deflection that belongs to the slip.
     #[default]
@@ -250,6 +251,7 @@ pub enum Open {
 
 impl Open {
     /// Whether it is the default.
+    #[cfg(feature = "scene")]
     pub(crate) fn is_law(&self) -> bool {
         *self == Self::Law
     }

@@ -2,4 +2,6 @@
 
 pub mod builder;
 pub mod component;
+mod drive;
+#[cfg(feature = "scene")]
 pub mod spawn;

@@ -174,13 +174,13 @@ pub fn refuse_unsupported(scene: &Scene) -> Result<()> {
             ));
         }
         let (position, velocity) = (joint.position.scalar(), joint.velocity.scalar());
-        for (field, given, told) in
+        for (field, given, prescribed) in
             [("position", position, signal.value(0.0)), ("velocity", velocity, signal.derivative(0.0))]
         {
-            if given != 0.0 && given != told {
+            if given != 0.0 && given != prescribed {
                 let path = format!("joints.{}.{field}", joint.name);
                 let reason = format!(
-                    "joint `{}` starts at {field} {given:?}, but its drive `Motion` starts at {told:?}",
+                    "joint `{}` starts at {field} {given:?}, but its drive `Motion` starts at {prescribed:?}",
                     joint.name
                 );
                 problems.push(scene.problem(&path, reason, "leave it out: the drive says where the joint is"));

@@ -92,7 +92,7 @@ fn generalized_alpha_at_index_three_is_of_order_two() {
 }
 
 #[test]
-fn what_the_constrained_equations_lack_is_refused_by_name() {
+fn unsupported_features_are_refused_by_name() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/loops/four_bar.ron");
     let mut dry = Scene::load(path).unwrap();
     dry.solver.constraints = Constraints::Index3;

@@ -17,7 +17,7 @@ fn run(text: &str) -> Recording {
 
 /// In a plane loop c = e + d − a − b: a coupling of c is one of these four.
 #[test]
-fn a_coupling_that_names_a_loop_joint_is_one_of_the_others() {
+fn couplings_may_name_loop_joints() {
     let text = five_bar();
     let scene = Scene::parse(&text, "five-bar").unwrap();
     let start = Simulation::new(&scene).unwrap();
@@ -61,7 +61,7 @@ fn a_coupling_that_names_a_loop_joint_is_one_of_the_others() {
 
 /// Inverse dynamics under reaction loads: the efforts found give the accelerations back.
 #[test]
-fn efforts_for_accelerations_include_the_friction_of_the_pins() {
+fn inverse_dynamics_includes_pin_friction() {
     let law = "friction: Coulomb(coulomb: 0.3), load: Pin(radius: 0.05),";
     let text = five_bar();
     let lines: Vec<&str> =

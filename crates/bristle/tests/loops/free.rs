@@ -50,7 +50,7 @@ fn a_free_link_on_a_loop_joint_is_a_pendulum() {
 
 /// A ball joint leaves three rotations: angular momentum about the vertical through the ball is kept.
 #[test]
-fn a_free_link_on_a_ball_keeps_its_angular_momentum_about_the_vertical() {
+fn a_free_link_on_a_ball_conserves_momentum() {
     let free = scene(
         "Joint(name: \"f\", parent: \"world\", child: \"rod\", kind: Free, \
          velocity: Twist(angular: (1.0, 2.0, 0.5)))",

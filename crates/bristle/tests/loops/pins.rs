@@ -120,7 +120,7 @@ fn pins_stick_while_the_rest_of_the_loop_moves() {
 /// A five-bar without gravity, held by its pins under the growing torque of a motor. Torques in balance load the pins:
 /// those of a force F at the fixed end of the chain, (P_end − P_j) × F, do no work.
 #[test]
-fn a_held_five_bar_breaks_away_by_the_rule_of_impending_motion() {
+fn a_stuck_five_bar_breaks_away() {
     let (mu, radius, slope) = (0.4, 0.05, 0.5);
     let pin = format!("friction: Coulomb(coulomb: {mu:?}), load: Pin(radius: {radius:?})");
     let (mut n_compared, mut n_stuck, mut n_locked) = (0, 0, 0);

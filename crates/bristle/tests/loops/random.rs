@@ -139,7 +139,7 @@ pub fn text(bars: &[Bar], corners: &[Vector2<f64>], given: &[f64], friction: &st
 }
 
 #[test]
-fn random_loops_accelerate_and_react_like_maximal_coordinates() {
+fn random_loops_agree_with_maximal_coordinates() {
     let tight = "Solver(method: Dopri5, control: Error(rtol: 1e-10, atol: 1e-12))";
     let fixed = "Solver(method: RealTime, control: Constant(step: 0.001))";
     let (coulomb, mu, radius) = (0.4, 0.3, 0.02);

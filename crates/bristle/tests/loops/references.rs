@@ -103,7 +103,7 @@ const TIGHT: &str = "Solver(method: Dopri5, control: Error(rtol: 1e-11, atol: 1e
 
 /// The parallelogram passes its singular position, where the mobility is N + 1, and stays a parallelogram.
 #[test]
-fn n_four_bar_follows_its_branch_through_singular_positions() {
+fn n_four_bar_passes_singular_positions() {
     for n in [2, 5] {
         let columns = reference(&format!("n_four_bar_{n}"));
         let recording = run(&n_four_bar(n, "", TIGHT, 10.0), 10.0);

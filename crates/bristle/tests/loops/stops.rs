@@ -179,7 +179,7 @@ fn a_four_bar_rests_on_its_stop_and_leaves_it() {
 /// An impact at the very start, in loops of 1 to 3 degrees of freedom: M Δv = P in maximal coordinates, where a unit
 /// torque on a joint at rest without gravity gives the response to a unit impulse.
 #[test]
-fn impulses_go_through_random_loops_like_maximal_coordinates() {
+fn impacts_agree_with_maximal_coordinates() {
     use crate::random::{maximal, random, text};
     use nalgebra::Vector2;
     use rand::{RngExt, SeedableRng};
@@ -228,7 +228,7 @@ fn impulses_go_through_random_loops_like_maximal_coordinates() {
 
 /// Pins that rub under their reactions, and a stop: the formulations agree, and fixed steps converge towards them.
 #[test]
-fn a_four_bar_with_pins_bounces_alike_in_all_formulations() {
+fn a_bouncing_four_bar_agrees_in_all_formulations() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/stops/S8_fourbar_stop.ron");
     let text = std::fs::read_to_string(path).unwrap();
     let pin = "friction: Coulomb(coulomb: 0.3, stiction: 0.35), load: Pin(radius: 0.02),";

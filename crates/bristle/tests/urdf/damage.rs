@@ -6,7 +6,7 @@ use bristle::urdf::{self, FrictionFile, Options};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// What a mistake or an attack might put into a file.
+/// Contents of a file after a mistake or an attack.
 const PIECES: [&str; 44] = [
     "<",
     ">",
@@ -80,7 +80,7 @@ fn somewhere(random: &mut Pcg64Mcg, text: &str) -> usize {
     at
 }
 
-/// What stands between the next quotes.
+/// The text between the next quotes.
 fn value_after(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
     let start = at + text[at..].find("=\"")? + 2;
     Some(start..start + text[start..].find('"')?)

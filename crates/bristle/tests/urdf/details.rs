@@ -32,7 +32,7 @@ fn repairs_below_rounding_are_none() {
 }
 
 #[test]
-fn armature_has_a_scale_where_all_joints_share_an_origin() {
+fn armature_scale_with_one_common_origin() {
     let text = r#"<robot name="r"><link name="base"/><link name="ring"/><link name="ball">
 <inertial><origin xyz="0 0 0.2"/><mass value="3"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="tilt" type="continuous"><parent link="base"/><child link="ring"/><axis xyz="1 0 0"/></joint>
@@ -73,7 +73,7 @@ fn planar_joints_say_what_they_become() {
 }
 
 #[test]
-fn a_pattern_whose_load_does_not_fit_a_joint_asks_for_an_entry_of_its_own() {
+fn a_pattern_with_an_unfit_load_names_the_joint() {
     let link = |name: &str| format!("<link name=\"{name}\">{}</link>", inertial("1", ["1", "1", "1", "0", "0", "0"]));
     let joint = |name: &str, kind: &str, parent: &str, child: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! What a robot becomes, and what is said of it.
+//! Scenes made from robots, and the notes on them.
 
 use bristle::friction::{Coulomb, Law};
 use bristle::multibody::{Work, aba};
@@ -97,7 +97,7 @@ fn inertias_are_turned_into_link_axes() {
 }
 
 #[test]
-fn strict_refuses_whatever_is_left_over_and_bears_on_motion() {
+fn strict_refuses_unused_contents() {
     let strict = Options { strict: true, ..Options::default() };
     let read = |text: &str| urdf::read_with(text, "robot.urdf", &strict);
     // of a bit of everything: limits and what goes with them, wiring, the settings of another simulator
@@ -168,7 +168,7 @@ fn a_default_namespace_is_the_robots_own() {
 }
 
 #[test]
-fn numbers_in_lines_are_short_and_words_agree_with_them() {
+fn notes_agree_in_number() {
     let robot = r#"<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/>
 </inertial></link><joint name="j" type="continuous"><parent link="a"/><child link="b"/><dynamics damping="1e300"/></joint></robot>"#;
     let said = urdf::read(robot, "r.urdf").unwrap();
@@ -201,7 +201,7 @@ fn the_world_may_be_a_link_and_joints_may_float() {
 }
 
 #[test]
-fn a_joint_that_takes_the_name_of_the_root_is_stepped_around() {
+fn a_joint_named_like_the_root_is_renamed() {
     let text = FLYING.replace("world", "ground").replace("air", "world_to_ground");
     let scene = urdf::read(&text, "flying.urdf").unwrap().scene;
     assert_eq!(scene.joints[0].name, "world_to_ground_");
@@ -214,7 +214,7 @@ const PENDULUM: &str = r#"<robot name="pendulum"><link name="base"/><link name="
 <dynamics damping="0.1" friction="0.2"/></joint></robot>"#;
 
 #[test]
-fn friction_files_take_the_place_of_what_the_robot_says() {
+fn friction_files_override_the_robot() {
     let law = |text: &str| {
         let options = Options { friction: Some(FrictionFile::new("friction.ron", text)), ..Options::default() };
         urdf::read_with(PENDULUM, "pendulum.urdf", &options).unwrap()
@@ -283,7 +283,7 @@ fn entities_that_are_characters_are_read() {
 }
 
 #[test]
-fn origins_by_quaternion_and_by_angles_are_the_same_robot() {
+fn quaternion_and_angle_origins_agree() {
     let place = |origin: &str| {
         let text = PENDULUM.replace("<axis", &format!("<origin {origin}/><axis"));
         let scene = urdf::read(&text, "p.urdf").unwrap().scene;

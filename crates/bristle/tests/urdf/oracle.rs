@@ -15,7 +15,7 @@ fn difference(ours: &[f64], theirs: &[f64]) -> f64 {
 }
 
 #[test]
-fn sixteen_trees_from_their_files_agree_with_three_other_engines() {
+fn sixteen_trees_agree_with_three_engines() {
     let oracle: Value = serde_json::from_str(ORACLE).unwrap();
     let mut worst = [0.0_f64; 3];
     let cases = oracle["cases"].as_array().unwrap();

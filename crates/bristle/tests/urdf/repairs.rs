@@ -67,7 +67,7 @@ fn repaired_inertia_is_the_nearest_that_a_body_has() {
 }
 
 #[test]
-fn joints_without_inertia_get_armature_of_the_robots_scale() {
+fn joints_without_inertia_get_armature() {
     let (_, import) = read("massless_fingers");
     let armature = |name: &str| import.scene.joints.iter().find(|joint| joint.name == name).unwrap().armature;
     // 3 kg, and 0.5 m between joints

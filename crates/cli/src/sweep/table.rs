@@ -6,7 +6,7 @@
 //! one of that name without that line is somebody else's, and the sweep is refused.
 
 use super::grid::Points;
-use bristle::atomic_file::{PartialFile, check_regular};
+use bristle::atomic_file::{PartialFile, check_at, check_regular, sync_directory};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,6 +16,7 @@ const OTHER: &str = "this is the table of another sweep, or of another scene; gi
 
 /// A table that grows row by row.
 pub struct Table {
+    path: PathBuf,
     file: File,
     ahead: Ahead,
     /// Rows in their places.
@@ -52,6 +53,7 @@ impl Table {
         Ahead::left(&ahead_path, &mark)?;
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(said)?;
+        let path = path.to_owned();
         // a sweep that was killed a moment ago may still be on its way out; where files cannot be locked, nobody is
         // kept out
         let mut tries = 20;
@@ -75,7 +77,7 @@ impl Table {
             file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(said)?;
             file.write_all(wanted.header.as_bytes()).map_err(said)?;
             let ahead = Ahead::new(ahead_path, mark + wanted.header).map_err(said)?;
-            return Ok(Self { file, ahead, n_written: 0, waiting: BTreeMap::new(), n_failed: 0 });
+            return Ok(Self { path, file, ahead, n_written: 0, waiting: BTreeMap::new(), n_failed: 0 });
         };
 
         // rows in their places
@@ -105,8 +107,8 @@ impl Table {
             Ahead::continued(ahead_path, mark + wanted.header, left.rfind('\n').map_or(0, |end| end + 1))
         };
         let ahead = ahead.map_err(said)?;
-        let mut table = Self { file, ahead, n_written, waiting, n_failed };
-        table.settle().map_err(said)?;
+        let mut table = Self { path, file, ahead, n_written, waiting, n_failed };
+        table.write_ready().map_err(said)?;
         Ok(table)
     }
 
@@ -117,18 +119,31 @@ impl Table {
             self.ahead.push(&row)?;
         }
         self.waiting.insert(i, row);
-        self.settle()
+        self.write_ready()
     }
 
-    /// Rows whose turn has come go to their places.
-    fn settle(&mut self) -> io::Result<()> {
+    /// Writes the waiting rows that follow the written ones.
+    fn write_ready(&mut self) -> io::Result<()> {
         let mut text = String::new();
         while let Some(row) = self.waiting.remove(&self.n_written) {
             text.push_str(&row);
             self.n_written += 1;
         }
+        check_in_place(&self.file, &self.path)?;
         self.file.write_all(text.as_bytes())?;
         if self.waiting.is_empty() { self.ahead.clear() } else { Ok(()) }
+    }
+
+    /// All rows are in their places: onto the disk.
+    pub fn finish(&self) -> io::Result<()> {
+        check_in_place(&self.file, &self.path)?;
+        self.file.sync_all()?;
+        sync_directory(&self.path)
+    }
+
+    /// The name it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Rows in their places: all before this one.
@@ -150,6 +165,11 @@ impl Table {
     pub fn has(&self, i: usize) -> bool {
         i < self.n_written || self.waiting.contains_key(&i)
     }
+}
+
+/// An error if the table was removed or replaced. It may be a link to a file elsewhere.
+fn check_in_place(file: &File, path: &Path) -> io::Result<()> {
+    check_at(file, &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
 }
 
 /// Whole rows of the second file that are not in the first, by their place. They count only with the names of this
@@ -186,7 +206,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// What a sweep of this table has left there. A file that is none of its own is refused.
+    /// Text left there by an earlier sweep of this table; any other file is refused.
     fn left(path: &Path, mark: &str) -> Result<String, String> {
         let refused = |reason: &str| {
             format!(
@@ -365,6 +385,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_table_that_is_removed_or_replaced_ends_the_sweep() {
+        let folder = Folder::new("removed");
+        let (path, target, link) = (folder.0.join("sweep.csv"), folder.0.join("target.csv"), folder.0.join("link.csv"));
+        let mut table = open(&path).unwrap().0;
+        table.put(0, row(0)).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(table.put(1, row(1)).unwrap_err().to_string().contains("removed or replaced"));
+        assert!(table.finish().is_err());
+        fs::write(&path, "of somebody else").unwrap();
+        assert!(table.put(2, row(2)).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "of somebody else");
+        // a link to a table elsewhere is followed, as long as it leads there
+        fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let mut table = open(&link).unwrap().0;
+        table.put(0, row(0)).unwrap();
+        table.finish().unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), HEADER.to_owned() + &row(0));
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(table.put(1, row(1)).is_err());
     }
 
     #[test]

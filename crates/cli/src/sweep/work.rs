@@ -27,7 +27,7 @@ pub fn fill(
 ) -> io::Result<()> {
     let begun = AtomicUsize::new(table.n_written());
     let has: Vec<usize> = (table.n_written()..n_rows).filter(|&i| table.has(i)).collect();
-    // rows in their places; usize::MAX when all is over
+    // rows in their places
     let (written, moved) = (Mutex::new(table.n_written()), Condvar::new());
     let work = |rows: mpsc::Sender<(usize, String)>| {
         loop {
@@ -71,9 +71,10 @@ pub fn fill(
             match receiver.recv_timeout(PERIOD) {
                 Ok((i, row)) => {
                     if let Err(error) = table.put(i, row) {
-                        begun.store(n_rows, Ordering::Relaxed);
-                        reached(usize::MAX);
-                        return Err(error);
+                        // points under way may take hours, and nobody waits for them
+                        progress.clear();
+                        say!("error: {}: {error}", table.path().display());
+                        std::process::exit(1);
                     }
                     reached(table.n_written());
                     progress.at(table.n_done(), table.n_failed());

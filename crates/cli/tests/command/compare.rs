@@ -69,7 +69,7 @@ fn different_grids_are_interpolated() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn incomparable_results_are_refused() {
     for (option, value, wanted) in [
         ("--with", "foo=1", "--> --with:1:1"),
         ("--with", "method=Rk4", "= write `step=1e-3`"),

@@ -130,7 +130,7 @@ fn a_pendulum_does_what_the_formula_says() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn left_out_joints_are_reported() {
     let scene = Temporary::with("dynamics-said.ron", PENDULUM);
     let states = Temporary::with("dynamics-said.jsonl", "{}\n\n{}\n");
     let ideal = bristle(&["dynamics", scene.path(), "--states", states.path()]);

@@ -18,7 +18,7 @@ fn joined(n: usize, text: impl Fn(usize) -> String) -> String {
     (0..n).map(text).collect()
 }
 
-/// What is said of a file, and the code; it takes seconds at most, also without optimisation.
+/// Message and exit code for a file; the run takes seconds at most, also without optimisation.
 fn quickly(name: &str, text: &str, before: &[&str], after: &[&str]) -> (i32, String) {
     let file = Temporary::with(name, text);
     let start = Instant::now();

@@ -253,7 +253,7 @@ fn two_runs_of_one_name_do_not_mix_their_rows() {
     assert_eq!(rows.lines().count(), expected);
 }
 
-/// Who reads messages may stop reading (`2>&1 | head`): the run goes on, with its results and its code.
+/// A closed standard error (`2>&1 | head`) does not end the run, its results or its exit code.
 #[test]
 fn nobody_has_to_read_messages() {
     let out = Temporary::new("unread.csv");
@@ -338,7 +338,7 @@ fn columns_and_events_have_separate_files() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_one_output_cannot_do_keeps_back_no_other() {
+fn a_failed_output_leaves_the_others() {
     let folder = Temporary::folder("others");
     let outputs = ["--out", "k.csv", "--events", "e.csv", "--plot", "p.svg", "--report", "r.html", "--stats", "s.json"];
     // room for rows, events and statistics, not for pictures

@@ -14,6 +14,7 @@ mod memory;
 mod plot;
 mod run;
 mod said;
+mod sensitivities;
 mod sweep;
 
 use std::path::{Path, PathBuf};

@@ -48,7 +48,7 @@ fn ten_thousand_joints_load_and_step_in_one_gigabyte() {
 
 /// Springs between thousands of joints leave `RealTime` no structure.
 #[test]
-fn many_couplings_are_refused_with_the_size_of_their_matrices() {
+fn many_couplings_are_refused_with_their_size() {
     let n = 12_000;
     let spring =
         |i: usize| format!("SpringDamper(name:\"s{i}\",joints:(\"j{i}\",\"j{}\"),stiffness:1.0,damping:0.1),", i + 1);
@@ -62,7 +62,7 @@ fn many_couplings_are_refused_with_the_size_of_their_matrices() {
 }
 
 #[test]
-fn the_mass_matrix_of_ten_thousand_joints_is_refused_with_its_size() {
+fn a_huge_mass_matrix_is_refused_with_its_size() {
     let scene = Temporary::with("dynamics.ron", &chain(10_000, COULOMB, "duration:0.001"));
     let state = Temporary::with("state.jsonl", "{}\n");
     let said = within(700, &["dynamics", scene.path(), "--states", state.path()]);
@@ -73,7 +73,7 @@ fn the_mass_matrix_of_ten_thousand_joints_is_refused_with_its_size() {
 /// Rows that are kept for a picture meet the limit as they grow: there is no picture then, and the table is written as
 /// it comes.
 #[test]
-fn recordings_meet_the_limit_with_an_error_and_tables_do_not() {
+fn recordings_are_limited_and_tables_are_not() {
     let scene = Temporary::with("rows.ron", &chain(2, COULOMB, "duration:100,output:Output(interval:1e-4)"));
     let [csv, npz, svg] = ["rows.csv", "rows.npz", "rows.svg"].map(Temporary::new);
     let step = ["run", scene.path(), "--method", "RealTime", "--step", "1e-3", "-q"];

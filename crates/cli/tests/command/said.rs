@@ -1,4 +1,4 @@
-//! What the command says, where it says it, and the code it leaves with.
+//! Messages of the command, their stream, and its exit code.
 
 use super::{Temporary, bristle, bristle_in, root, stderr};
 use std::fs::File;

@@ -85,7 +85,7 @@ impl Driver {
         match estimate() {
             Ok(h) if h > 0.0 => Ok(h),
             Ok(_) | Err(EvalError::Retry) => Ok(1e-6 * rest),
-            Err(trouble) => Err(self.failed(trouble.into(), 0.0)),
+            Err(error) => Err(self.failed(error.into(), 0.0)),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Driver {
             sink.before_event(system, self.t, &self.y[..self.n], &self.fired);
         }
         let restart = system.switch(self.t, &mut self.y, &mut self.quad, &self.fired);
-        let Restart { dim, fresh, terminate, step } = restart.map_err(|trouble| self.failed(trouble.into(), h))?;
+        let Restart { dim, fresh, terminate, step } = restart.map_err(|error| self.failed(error.into(), h))?;
         if dim > self.y.len() {
             return Err(Error::Input { what: "dimension", value: dim as f64, reason: "at most max_dim" });
         }

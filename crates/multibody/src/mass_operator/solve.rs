@@ -41,7 +41,7 @@ impl<S: Scalar> MassOperator<S> {
         let bodies = &*body;
         for (i, body) in bodies.iter().enumerate().skip(1).rev() {
             let (above, below) = IA.split_at_mut(i);
-            // a leaf is felt alone; the first child to be felt finds its parent alone
+            // a leaf propagates alone; the first visited child finds its parent alone
             let own = if body.leaf { body.I.articulated() } else { below[0] };
             let is_on_world = body.parent == 0;
             let left = match body.kernel {
@@ -77,8 +77,9 @@ impl<S: Scalar> MassOperator<S> {
                 }
             };
             if !is_on_world {
-                let felt = if body.first_visited { bodies[body.parent].I.articulated() } else { above[body.parent] };
-                above[body.parent] = felt + left.shifted(body.r);
+                let propagated =
+                    if body.first_visited { bodies[body.parent].I.articulated() } else { above[body.parent] };
+                above[body.parent] = propagated + left.shifted(body.r);
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::*;
 
 /// Products, diagonal, bias, solutions and efforts of locked joints: recursions in world axes against the matrix.
 #[test]
-fn mass_operator_is_the_mass_matrix_with_other_armatures() {
+fn mass_operator_equals_mass_matrix() {
     let (mut n_locked, mut n_free) = (0, 0);
     on_random_trees(200, Mix::Everything, |random, model, work, q, v| {
         let n = model.n_v;

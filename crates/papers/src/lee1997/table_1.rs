@@ -92,7 +92,7 @@ pub fn report(
     progress: &Progress,
 ) -> Result<(), Error> {
     document.heading("Table 1: simulation times, as ratios");
-    let trouble = match effort {
+    let error = match effort {
         Effort::Full => pendulum::Effort { error: 1e-7, repeats: 41 },
         Effort::Short => pendulum::Effort { repeats: 21, ..pendulum::Effort::QUICK },
     };
@@ -103,8 +103,8 @@ pub fn report(
          *Residual* is ours: the implicit stepper `Radau5` takes the equations unsolved. Timed are the plotted runs, \
          sticking included: 8 s of the single pendulum, which sticks for good at 5.99 s, and 3 s of the double \
          pendulum of figure 5.",
-        digits(trouble.error, 1),
-        trouble.repeats
+        digits(error.error, 1),
+        error.repeats
     ));
     let double = search::pendulum(&found.parameters).scene()?;
     let pendulums = [
@@ -113,7 +113,7 @@ pub fn report(
     ];
     let mut measured = Vec::new();
     for pendulum in &pendulums {
-        let rows = pendulum::measure(pendulum, trouble, &mut |what: &str| progress.say(&format!("lee1997: {what}")))?;
+        let rows = pendulum::measure(pendulum, error, &mut |what: &str| progress.say(&format!("lee1997: {what}")))?;
         table_of(document, pendulum, &rows);
         measured.push(rows);
     }
@@ -189,7 +189,7 @@ fn ratios(document: &mut Document, claims: &[Claimed], pendulums: &[Pendulum; 2]
 /// The same ratios for other pendulums than ours: the print gives neither radii nor coefficients nor inertias. (The
 /// mass of a single pendulum cancels.)
 fn bands(document: &mut Document, claims: &mut [Claimed], effort: Effort, progress: &Progress) -> Result<(), Error> {
-    let trouble = match effort {
+    let error = match effort {
         Effort::Full => pendulum::Effort { error: 1e-6, repeats: 21 },
         Effort::Short => pendulum::Effort { repeats: 21, ..pendulum::Effort::QUICK },
     };
@@ -208,7 +208,7 @@ fn bands(document: &mut Document, claims: &mut [Claimed], effort: Effort, progre
         for (value, factor) in values.into_iter().zip(["× ½", if name == "μ_k" { "× 1.5" } else { "× 2" }]) {
             let scene = Experiment::new(SINGLE).set(&path.replace("SINGLE", &link), value).scene()?;
             let pendulum = Pendulum { name: "single", scene, duration: 8.0 };
-            let measured = pendulum::measure(&pendulum, trouble, &mut |what: &str| {
+            let measured = pendulum::measure(&pendulum, error, &mut |what: &str| {
                 progress.say(&format!("lee1997: bands, {what}"))
             })?;
             let mut row = vec![format!("{name} {factor}")];

@@ -1,12 +1,14 @@
 """Witness for aberger2002: why no explicit step was stable, without a line of the engine.
 
-Bristles that slip at a constant rate w, table 6: s' = s0 (w - w s/g). Its eigenvalue is -s0 w/g. Sliding sits at s = g, where the right-hand
-side is exactly 0 in floating point, so classical Runge-Kutta stays there at any step, until s is moved by one unit in the last place.
-Then the deviation grows or shrinks by R(h s0 w/g) a step, R(z) = 1 - z + z^2/2 - z^3/6 + z^4/24, |R| < 1 below 2.785.
+Bristles that slip at a constant rate w, table 6: s' = s0 (w - w s/g). Its eigenvalue is -s0 w/g. Sliding sits at s = g,
+where the right-hand side is exactly 0 in floating point, so classical Runge-Kutta stays there at any step, until s is
+moved by one unit in the last place. Then the deviation grows or shrinks by R(h s0 w/g) a step, R(z) = 1 - z + z^2/2 -
+z^3/6 + z^4/24, |R| < 1 below 2.785.
 
-Prints for slips of 1.27 and 127 rad/s and a ladder of steps: slip, step, h s0 w/g, the deviation after 400 steps without and with one ulp.
-Standard library alone, at once.
+Prints for slips of 1.27 and 127 rad/s and a ladder of steps: slip, step, h s0 w/g, the deviation after 400 steps
+without and with one ulp. Standard library alone, at once.
 """
+
 from math import isfinite, nextafter
 
 S0, G = 1e5, 0.5

@@ -3,17 +3,19 @@
     x'' = k (0.1 t - x) - F      s' = s0 (v - |v| s/g)      w' = v - (w^3/a - w)      F = s + (s1/s0) s' + s2 (v + b w)
     g = F_c + (F_s - F_c) exp(-(v/v_s)^2),  s = s0 z
 
-Classical Runge-Kutta. The bristle relaxes with s0 |v|/g, up to 4e4 1/s, so steps are 20 us, and it starts with w = 0 at an equilibrium that is
-unstable but exact: without a first motion of the spring w would stay there. Prints the position, w and the friction force at 15 s, then the
-printed and the true bound on w for |v| <= 0.01. Standard library alone, about 3 s.
+Classical Runge-Kutta. The bristle relaxes with s0 |v|/g, up to 4e4 1/s, so steps are 20 us, and it starts with w = 0 at
+an equilibrium that is unstable but exact: without a first motion of the spring w would stay there. Prints the position,
+w and the friction force at 15 s, then the printed and the true bound on w for |v| <= 0.01. Standard library alone,
+about 3 s.
 """
+
 from math import exp, sqrt
 
 S0, S1, S2, F_C, F_S, V_S, A, B = 1e5, sqrt(1e5), 0.4, 1.0, 1.5, 1e-3, 3.0, 1.0
 
 
 def rates(t, x, v, s, w):
-    g = F_C + (F_S - F_C) * exp(-(v / V_S) ** 2)
+    g = F_C + (F_S - F_C) * exp(-((v / V_S) ** 2))
     slip = v - abs(v) * s / g
     friction = s + S1 * slip + S2 * (v + B * w)
     return v, 2.0 * (0.1 * t - x) - friction, S0 * slip, v - (w * w * w / A - w)
@@ -40,7 +42,7 @@ def largest_root(b):
     low, high = sqrt(A), 10.0
     for _ in range(200):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if middle ** 3 / A - middle < b else (low, middle)
+        low, high = (middle, high) if middle**3 / A - middle < b else (low, middle)
     return high
 
 

@@ -10,6 +10,7 @@ classical Runge-Kutta at 1e-5, linear between its steps, at each row's own times
 Prints one line for each row: name, clock, steps, max E, RMS. `--quick` takes the implicit rows and a baseline of 1e-4.
 `--others` adds three other slips. Standard library alone. About 10 s (quick: 2 s).
 """
+
 import sys
 from math import exp, sqrt
 
@@ -40,7 +41,11 @@ def rk4(t, y, h):
     c1, c2, c3 = rhs(t + k, y1 + k * b1, y2 + k * b2, y3 + k * b3)
     d1, d2, d3 = rhs(t + h, y1 + h * c1, y2 + h * c2, y3 + h * c3)
     k = h / 6.0
-    return (y1 + k * (a1 + 2 * b1 + 2 * c1 + d1), y2 + k * (a2 + 2 * b2 + 2 * c2 + d2), y3 + k * (a3 + 2 * b3 + 2 * c3 + d3))
+    return (
+        y1 + k * (a1 + 2 * b1 + 2 * c1 + d1),
+        y2 + k * (a2 + 2 * b2 + 2 * c2 + d2),
+        y3 + k * (a3 + 2 * b3 + 2 * c3 + d3),
+    )
 
 
 def jacobian(y2, y3):
@@ -49,9 +54,11 @@ def jacobian(y2, y3):
     sign = (y2 > 0) - (y2 < 0)
     slip_2 = 1.0 - sign * y3 / g + abs(y2) * y3 * dg / (g * g)
     slip_3 = -abs(y2) / g
-    return [[0.0, ALPHA, 0.0],
-            [-1.0 / ALPHA, -(S1 * slip_2 + S2) / ALPHA, -(1.0 + S1 * slip_3) / ALPHA],
-            [0.0, ALPHA / EPS * slip_2, ALPHA / EPS * slip_3]]
+    return [
+        [0.0, ALPHA, 0.0],
+        [-1.0 / ALPHA, -(S1 * slip_2 + S2) / ALPHA, -(1.0 + S1 * slip_3) / ALPHA],
+        [0.0, ALPHA / EPS * slip_2, ALPHA / EPS * slip_3],
+    ]
 
 
 def solve(matrix, b):
@@ -76,8 +83,8 @@ TRAPEZOIDAL = ((0.0, 0.0), (0.5, 0.5)), (0.0, 1.0)
 
 
 def implicit(tableau, t, y, h, state, loose=False):
-    """Two stages by Newton on K = (k1, k2). Full convergence from k = f(y) unless `loose`, which starts from the stages of the
-    last step and stops when no component changes by more than a tenth: an iteration fitted to the print."""
+    """Two stages by Newton on K = (k1, k2). Full convergence from k = f(y) unless `loose`, which starts from the stages
+    of the last step and stops when no component changes by more than a tenth: an iteration fitted to the print."""
     a, c = tableau
     if loose and state:
         k = list(state[0])
@@ -90,7 +97,9 @@ def implicit(tableau, t, y, h, state, loose=False):
             f, jac = rhs(t + c[s] * h, *stages[s]), jacobian(stages[s][1], stages[s][2])
             for i in range(3):
                 residual.append(f[i] - k[3 * s + i])
-                rows.append([(1.0 if p == s and i == j else 0.0) - h * a[s][p] * jac[i][j] for p in (0, 1) for j in range(3)])
+                rows.append(
+                    [(1.0 if p == s and i == j else 0.0) - h * a[s][p] * jac[i][j] for p in (0, 1) for j in range(3)]
+                )
         d = solve(rows, residual)
         k = [x + dx for x, dx in zip(k, d)]
         if loose:
@@ -107,8 +116,8 @@ def time_constant(y):
 
 
 def run(method, rule, clock):
-    """Times shown and friction at the ends of steps. Clocks: `correct`; `slipped` (the step just chosen); `label` and `input`
-    (the slip in the times shown alone, or in u alone); `late` (the step before the one taken)."""
+    """Times shown and friction at the ends of steps. Clocks: `correct`; `slipped` (the step just chosen); `label` and
+    `input` (the slip in the times shown alone, or in u alone); `late` (the step before the one taken)."""
     t_u = t_shown = 0.0
     y, h = (0.0, 0.0, 0.0), rule((0.0, 0.0, 0.0))
     before = h
@@ -160,7 +169,10 @@ def main():
         for clock in ("correct", "slipped") + others:
             row = run(method, rule, clock)
             print(name, clock, len(row[0]) - 1, *("%.4g" % e for e in errors(row, base)))
-    constant = [("radau3_constant", radau, 1e-2), ("trapezoidal", lambda t, y, h, s=[]: implicit(TRAPEZOIDAL, t, y, h, s), 5e-3)]
+    constant = [
+        ("radau3_constant", radau, 1e-2),
+        ("trapezoidal", lambda t, y, h, s=[]: implicit(TRAPEZOIDAL, t, y, h, s), 5e-3),
+    ]
     constant.append(("radau3_constant_loose", lambda t, y, h, s=[]: implicit(RADAU, t, y, h, s, True), 1e-2))
     if not quick:
         constant.append(("rk4_constant", rk4, 1e-3))

@@ -1,10 +1,13 @@
-"""Witness for do2007: what MATLAB's `ode45` does with the slider, by its published rule (Shampine, Reichelt 1997), without a line of the engine.
+"""Witness for do2007: what MATLAB's `ode45` does with the slider, by its published rule (Shampine, Reichelt 1997),
+without a line of the engine.
 
-Dormand-Prince 5(4); error in the largest component relative to max(|y|, AbsTol/RelTol); next step h/1.25 (tol/err)^(1/5), at most five times, none
-longer after a rejection; `Refine` output points to a step, on the interpolant. Prints the number of output points at 1e-8 with Refine = 4 (the default), and
-half the peak-to-peak of y3, in percent, within 0.05 of the fastest slip of the first cycle at 1e-4, 1e-6: at the ends of steps, and at all output points.
-Standard library alone, about 5 s.
+Dormand-Prince 5(4); error in the largest component relative to max(|y|, AbsTol/RelTol); next step h/1.25
+(tol/err)^(1/5), at most five times, none longer after a rejection; `Refine` output points to a step, on the
+interpolant. Prints the number of output points at 1e-8 with Refine = 4 (the default), and half the peak-to-peak of y3,
+in percent, within 0.05 of the fastest slip of the first cycle at 1e-4, 1e-6: at the ends of steps, and at all output
+points. Standard library alone, about 5 s.
 """
+
 from do2007_clock import END, rhs
 
 A = [
@@ -31,7 +34,7 @@ DENSE = [
 def ode45(rtol, atol, refine, end=END):
     t, y, threshold, longest = 0.0, (0.0, 0.0, 0.0), atol / rtol, 0.1 * END
     f = [rhs(t, *y)]
-    rate = max(abs(a) / max(abs(b), threshold) for a, b in zip(f[0], y)) / (0.8 * rtol ** 0.2)
+    rate = max(abs(a) / max(abs(b), threshold) for a, b in zip(f[0], y)) / (0.8 * rtol**0.2)
     step = min(longest, 1.0 / rate) if rate > 0 else longest
     out = [(t, y, True)]
     while t < end:
@@ -42,7 +45,9 @@ def ode45(rtol, atol, refine, end=END):
             for row, c in zip(A, C):
                 new = tuple(y[i] + h * sum(a * k[i] for a, k in zip(row, f)) for i in range(3))
                 f.append(rhs(t + c * h, *new))
-            error = h * max(abs(sum(e * k[i] for e, k in zip(E, f))) / max(abs(y[i]), abs(new[i]), threshold) for i in range(3))
+            error = h * max(
+                abs(sum(e * k[i] for e, k in zip(E, f))) / max(abs(y[i]), abs(new[i]), threshold) for i in range(3)
+            )
             if error <= rtol:
                 break
             step = h * max(0.1, 0.8 * (rtol / error) ** 0.2) if first else 0.5 * h

@@ -1,4 +1,5 @@
-"""Witness for lee1997: turns, sticks and break-aways of the single and the double pendulum, without a line of the engine.
+"""Witness for lee1997: turns, sticks and break-aways of the single and the double pendulum, without a line of the
+engine.
 
 Every link by itself, in the plane (Newton and Euler about its centre of mass), joined by the forces in its pins:
 
@@ -6,10 +7,11 @@ Every link by itself, in the plane (Newton and Euler about its centre of mass), 
     m2 a2 = F2 + m2 g           I2 p2'' = (P2 - c2) x F2 + T2
     sliding: T = -r mu_k sign(rate) |F|         stuck: rate' = 0 and |T| <= r mu_s |F|
 
-Classical Runge-Kutta, h = 1 ms; an event ends a step, found by the secant method on its length. At an event all modes of the joints at rest are tried, and
-the consistent one is taken. Prints `single` or `double`, the joint (0, 1), the new mode (-1, 0, 1) and the time; then `rest` and
-the angle at the end. Standard library alone, about 3 s.
+Classical Runge-Kutta, h = 1 ms; an event ends a step, found by the secant method on its length. At an event all modes
+of the joints at rest are tried, and the consistent one is taken. Prints `single` or `double`, the joint (0, 1), the new
+mode (-1, 0, 1) and the time; then `rest` and the angle at the end. Standard library alone, about 3 s.
 """
+
 from itertools import product
 from math import cos, sin, sqrt, pi
 
@@ -116,7 +118,9 @@ class Pendulum:
             acc = self.solve(q, v, new)
             carried = self.moments(q, v, acc)
             fine = all(
-                acc[k] * new[k] > 0.0 if new[k] else abs(carried[k][0]) <= self.links[k][3] * MU_S * carried[k][1] * (1 + 1e-12)
+                acc[k] * new[k] > 0.0
+                if new[k]
+                else abs(carried[k][0]) <= self.links[k][3] * MU_S * carried[k][1] * (1 + 1e-12)
                 for k in rest
             )
             if fine:
@@ -136,7 +140,12 @@ class Pendulum:
                 # the first of them
                 best = None
                 for k in late:
-                    low, high, f_low, f_high = 0.0, take, max(self.margin(q, v, modes, k), 0.0), self.margin(*new, modes, k)
+                    low, high, f_low, f_high = (
+                        0.0,
+                        take,
+                        max(self.margin(q, v, modes, k), 0.0),
+                        self.margin(*new, modes, k),
+                    )
                     for _ in range(80):
                         middle = 0.5 * (low + high)
                         f = self.margin(*self.step(q, v, modes, middle), modes, k)
@@ -173,4 +182,6 @@ class Pendulum:
 
 if __name__ == "__main__":
     Pendulum([(1.0, 0.5, 1.0 / 12.0, 0.1, 1.0)]).run([pi / 2], 8.0, "single")
-    Pendulum([(1.0, 0.5, 1.0 / 12.0, 0.08, 1.0), (0.5, 0.4, 0.5 * 0.64 / 12.0, 0.1, 0.8)]).run([pi / 2, 0.5], 6.0, "double")
+    Pendulum([(1.0, 0.5, 1.0 / 12.0, 0.08, 1.0), (0.5, 0.4, 0.5 * 0.64 / 12.0, 0.1, 0.8)]).run(
+        [pi / 2, 0.5], 6.0, "double"
+    )

@@ -63,12 +63,15 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
     `machine` is a simulation, a scene or the file of one; `dt` is the control period, s; `reward` is a function of
     arrays.
 
-    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` (1.0 if left out) bounds it,
-      one number or one per joint: actions beyond it are clipped, as the bounds of `action_space` say. `joints` are all revolute and prismatic ones if left out, or for targets those with a drive.
+    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` bounds it, one number or one
+      per joint: actions beyond it are clipped, as the bounds of `action_space` say. If left out it is the
+      `effort_limit` of a joint that has one, and 1.0 elsewhere. `joints` are all revolute and prismatic ones if left
+      out, or for targets those with a drive.
     - `observe`: positions beside velocities if left out.
     - `ends`: never if left out. An episode is cut off after `max_steps`.
     - `noise`: positions and velocities of the scene plus uniform noise of this half width begin an episode;
-      `start(generator, q, v)` gives the states in which m episodes begin from those of the scene, `(m, …)`. Couplings allow `start` only.
+      `start(generator, q, v)` gives the states in which m episodes begin from those of the scene, `(m, …)`. Couplings
+      allow `start` only.
     - `randomize`: friction parameters drawn anew for every episode.
     - `autoreset_mode`: as in Gymnasium, `NEXT_STEP`, `SAME_STEP` or `DISABLED` (then `reset(options={"reset_mask":
       …})`).
@@ -90,7 +93,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         reward: Reward,
         action: Literal["effort", "target"] = "effort",
         joints: Sequence[str] | None = None,
-        limit: npt.ArrayLike = 1.0,
+        limit: npt.ArrayLike | None = None,
         observe: Observe | None = None,
         ends: Ends | None = None,
         max_steps: int | None = None,
@@ -115,19 +118,20 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self.render_mode = None
         self._mode = AutoresetMode(autoreset_mode)
         self._reward, self._ends, self._start, self._randomize = reward, ends, start, randomize
-        self._observe: Observe = observe or (lambda q, v: np.concatenate([q, v], axis=1))
+        # views of the library's memory, which show every later state
+        self._q, self._v = self.batch.q, self.batch.v
+        self._observe = observe
         self._max_steps, self._noise = max_steps, noise
 
         # where actions go
         coordinates = sim.coordinates
+        self._is_target = action == "target"
         if action == "effort":
             joints = list(coordinates) if joints is None else joints
             places = {name: k for name, (_, k) in coordinates.items()}
-            self._inputs = self.batch.efforts
         elif action == "target":
             joints = self.batch.drive_names if joints is None else joints
             places = {name: k for k, name in enumerate(self.batch.drive_names)}
-            self._inputs = self.batch.targets
         else:
             raise RefusedError(f"`action` is {action!r}; it must be 'effort' or 'target'")
         if isinstance(joints, str) or len(set(joints)) != len(joints):
@@ -137,6 +141,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
             known = ", ".join(places) or "none"
             raise RefusedError(f"there is no {action} of joint {unknown or 'at all'}; there is {known}")
         self._places = [places[name] for name in joints]
+        if limit is None:
+            limits = [sim.effort_limit(name) for name in joints]
+            limit = [1.0 if self._is_target or np.isinf(own) else own for own in limits]
         self._bound = _spread("limit", limit, len(joints))
         if not (self._bound >= 0.0).all():
             raise RefusedError(f"`limit` is {limit!r}; it must be 0 or more")
@@ -144,8 +151,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
         # where episodes begin
-        self._q0, self._v0 = self.batch.q[0].copy(), self.batch.v[0].copy()
-        width = np.shape(self._observe(self.batch.q, self.batch.v))
+        self._q0, self._v0 = self._q[0].copy(), self._v[0].copy()
+        width = np.shape(self._observation())
         if len(width) != 2 or width[0] != num_envs:
             raise RefusedError(f"`observe` gives shape {width}; the shape wanted is ({num_envs}, k)")
         self.single_observation_space = Box(-np.inf, np.inf, (width[1],), dtype=np.float64)
@@ -174,37 +181,35 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self, actions: Floats
     ) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         """Acts for one control period in every episode."""
-        fresh = self._over & (self._mode is AutoresetMode.NEXT_STEP)
-        if self._over.any() and self._mode is AutoresetMode.DISABLED:
+        is_over = np.count_nonzero(self._over) > 0
+        if is_over and self._mode is AutoresetMode.DISABLED:
             raise RefusedError(f"episodes {np.flatnonzero(self._over)} are over: reset them first")
-        actions = np.clip(np.asarray(actions, dtype=np.float64), -self._bound, self._bound)
-        if actions.shape != self.action_space.shape:
-            raise RefusedError(f"`actions` has shape {actions.shape}; the shape wanted is {self.action_space.shape}")
-        self._inputs[:, self._places] = actions
-        self.batch.step(self.dt, check=False)
+        fresh = self._over.copy() if is_over and self._mode is AutoresetMode.NEXT_STEP else None
+        actions, has_failed = self.batch._act(actions, self._places, self._bound, self.dt, self._is_target)
         self._steps += 1
 
         infos: dict[str, Any] = {}
-        failures = self.batch.failures
-        rewards = _spread("reward", self._reward(self.batch.q, self.batch.v, actions), self.num_envs)
+        rewards = _spread("reward", self._reward(self._q, self._v, actions), self.num_envs)
         ends = np.zeros(self.num_envs, dtype=np.bool_)
         if self._ends is not None:
-            ends = _spread("ends", self._ends(self.batch.q, self.batch.v), self.num_envs).astype(np.bool_)
-        if failures:
+            ends = _spread("ends", self._ends(self._q, self._v), self.num_envs, np.bool_)
+        if has_failed:
+            failures = self.batch.failures
             failed = list(failures)
             ends[failed], rewards[failed] = True, 0.0
             infos["error"] = np.array([failures.get(k) for k in range(self.num_envs)], dtype=object)
             infos["_error"] = np.isin(np.arange(self.num_envs), failed)
-        cut = np.zeros(self.num_envs, dtype=np.bool_)
-        if self._max_steps is not None:
+        if self._max_steps is None:
+            cut = np.zeros(self.num_envs, dtype=np.bool_)
+        else:
             cut = self._steps >= self._max_steps
 
         # episodes that ended in the step before begin with this one
-        if fresh.any():
+        if fresh is not None:
             self._begin(fresh)
             rewards[fresh], ends[fresh], cut[fresh] = 0.0, False, False
         self._over = ends | cut
-        if self._mode is AutoresetMode.SAME_STEP and self._over.any():
+        if self._mode is AutoresetMode.SAME_STEP and np.count_nonzero(self._over) > 0:
             over = self._over.copy()
             infos["final_obs"], infos["_final_obs"] = self._observation(), over
             self._begin(over)
@@ -214,11 +219,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         """There is nothing to close."""
 
     def _observation(self) -> Floats:
-        return np.array(self._observe(self.batch.q, self.batch.v), dtype=np.float64)
+        if self._observe is None:
+            return np.concatenate((self._q, self._v), axis=1)
+        return np.array(self._observe(self._q, self._v), dtype=np.float64)
 
     def _begin(self, mask: Flags) -> None:
         """Begins episodes: states and friction of the scene, noise, drawn parameters."""
-        m = int(mask.sum())
+        m = int(np.count_nonzero(mask))
         if m == 0:
             return
         self.batch.reset(mask)
@@ -274,12 +281,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
             self.batch.set_friction(contact, copies=mask, **parameters)
 
 
-def _spread(what: str, values: npt.ArrayLike, n: int) -> Floats:
+def _spread(what: str, values: npt.ArrayLike, n: int, dtype: Any = np.float64) -> npt.NDArray[Any]:
     """One number for all, or one each, as an array of its own."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape not in ((), (n,)):
+    array = np.array(values, dtype=dtype)
+    if array.shape == (n,):
+        return array
+    if array.shape != ():
         raise RefusedError(f"`{what}` has shape {array.shape}; the shape wanted is () or ({n},)")
-    return np.array(np.broadcast_to(array, (n,)))
+    return np.full(n, array)
 
 
 class Env(gymnasium.Env[Floats, Floats]):

@@ -13,14 +13,16 @@ started again skips the parts that are there. The table equals that of `bristle.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import pathlib
+import secrets
 import time
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow.dataset
 import pyarrow.parquet
@@ -74,23 +76,20 @@ def sweep(
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         ahead = 3 * max(1, int(resources.get("CPU", 1)))
         pending: dict[Any, int] = {}
-        try:
-            while left or pending:
-                while left and len(pending) < ahead:
-                    start = left.pop(0)
-                    pending[task.remote(shared, found[start : start + size], names, start, columns)] = start
-                ready, _ = ray.wait(list(pending), num_returns=1)
-                for reference in ready:
-                    start = pending.pop(reference)
-                    part = ray.get(reference)
-                    _write(part, paths[start])
-                    done += part.num_rows
-                    if progress is not None:
-                        progress(done, len(found))
-        finally:
-            # after Ctrl-C or a failed write, chunks that nobody waits for
-            for reference in pending:
-                ray.cancel(reference)
+        # After Ctrl-C or a failed write, the chunks under way end by themselves, or with the program. They are not
+        # cancelled: Ray aborts the caller where a task is cancelled while its result arrives.
+        while left or pending:
+            while left and len(pending) < ahead:
+                start = left.pop(0)
+                pending[task.remote(shared, found[start : start + size], names, start, columns)] = start
+            ready, _ = ray.wait(list(pending), num_returns=1)
+            for reference in ready:
+                start = pending.pop(reference)
+                part = ray.get(reference)
+                _write(paths[start], functools.partial(pyarrow.parquet.write_table, part))
+                done += part.num_rows
+                if progress is not None:
+                    progress(done, len(found))
     return pyarrow.dataset.dataset([str(path) for path in paths.values()])
 
 
@@ -100,13 +99,25 @@ def _rows(
     return sweeps.rows(scene, found, names, first, 1, columns)
 
 
-def _write(part: pyarrow.Table, path: pathlib.Path) -> None:
+def _write(path: pathlib.Path, content: Callable[[IO[bytes]], object]) -> None:
     """A file that stands under its name only when it is complete."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    pyarrow.parquet.write_table(part, partial)
-    with open(partial, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    # a new file: nothing of that name is followed or waited for
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    try:
+        with open(partial, "xb") as file:
+            content(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _settings(
@@ -140,9 +151,8 @@ def _settings(
         "digest": digest, "points": len(found), "chunk": chunk, "channels": names, "columns": sweeps.kinds(found),
         "scene": scene.name, "bristle": __version__,
     }  # fmt: skip
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(settings, indent=1) + "\n")
-    os.replace(partial, path)
+    text = json.dumps(settings, indent=1) + "\n"
+    _write(path, lambda file: file.write(text.encode()))
     return settings
 
 

@@ -3,11 +3,12 @@
 
 use super::Simulation;
 use crate::arrays::Shown;
-use crate::error::Raise;
+use crate::error::{Raise, refused};
 use crate::scene::Scene;
 use bristle::component::Load;
 use bristle::friction::{Law, Mode};
 use bristle::multibody::Placement;
+use bristle::simulation::LinkVelocity;
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -75,16 +76,39 @@ impl Simulation {
         }
     }
 
-    /// Where a scene has the law or load of a joint or coupling.
-    pub(super) fn path_of(&self, of: &str, what: &str) -> String {
+    /// Where a scene has the law, load or drive of a joint or coupling.
+    fn path_of(&self, of: &str, what: &str) -> String {
         let is_joint = self.scene.scene().joints.iter().any(|joint| joint.name == of);
         format!("{}.{of}.{what}", if is_joint { "joints" } else { "couplings" })
+    }
+
+    /// Why a law, load or drive cannot be read, with a caret under the place as in a scene; otherwise the `plain`
+    /// reason.
+    pub fn pointed_at(&self, of: &str, what: &str, text: &str, plain: PyErr) -> PyErr {
+        self.with_input(of, what, text).err().unwrap_or(plain)
+    }
+
+    /// The scene with a law, load or drive on a joint or coupling.
+    pub(super) fn with_input(&self, of: &str, what: &str, text: &str) -> PyResult<Scene> {
+        self.scene.with([(self.path_of(of, what), text.to_owned())])
+    }
+
+    /// Remembers a law, load or drive that a caller has put on a joint or coupling, at its place in the scene.
+    pub(super) fn put_on(&mut self, of: &str, what: &str, text: String) {
+        let path = self.path_of(of, what);
+        self.put_on.retain(|(other, _)| *other != path);
+        self.put_on.push((path, text));
     }
 
     /// The law and load of a joint or coupling as they are now.
     pub(super) fn contact(&mut self, of: &str) -> PyResult<(Law, Load)> {
         self.sim.refresh().raised()?;
-        // an unknown name is refused, with those that are known
+        // a joint without friction, or an unknown name, which is refused with those that are known
+        let is_joint = self.sim.coordinates().iter().any(|joint| joint.name == of);
+        if is_joint && self.sim.contact_names().all(|name| name != of) {
+            let example = "give a whole law, such as \"Coulomb(coulomb: 0.3)\"";
+            return Err(refused(format!("joint `{of}` has no friction: {example}")));
+        }
         self.sim.friction_effort(of).raised()?;
         let c = self.sim.contact_names().position(|name| name == of).unwrap_or(0);
         let contact = &self.sim.compiled().inputs.contacts[c];
@@ -94,8 +118,20 @@ impl Simulation {
 
 /// Homogeneous transforms, child to world.
 pub(super) fn transforms<'py>(py: Python<'py>, poses: &[Placement]) -> PyResult<Bound<'py, PyArray3<f64>>> {
-    let numbers: Vec<f64> = poses.iter().flat_map(|pose| pose.to_homogeneous().transpose().data.0.concat()).collect();
+    let numbers: Vec<f64> = poses.iter().flat_map(homogeneous).collect();
     PyArray1::from_vec(py, numbers).reshape([poses.len(), 4, 4])
+}
+
+/// A homogeneous transform by rows.
+pub fn homogeneous(pose: &Placement) -> [f64; 16] {
+    let columns = pose.to_homogeneous();
+    std::array::from_fn(|k| columns[(k / 4, k % 4)])
+}
+
+/// Angular, then linear velocity.
+pub fn six(velocity: &LinkVelocity) -> [f64; 6] {
+    let (w, v) = (velocity.angular, velocity.linear);
+    [w.x, w.y, w.z, v.x, v.y, v.z]
 }
 
 /// Modes as numbers.

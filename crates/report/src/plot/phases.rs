@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn joints_rest_on_stops_from_the_last_impact_to_the_release() {
+    fn stops_are_closed_from_impact_to_release() {
         let t: Vec<f64> = (0..6).map(f64::from).collect();
         let columns =
             vec![t.clone(), vec![0.0, 0.0, 0.0, 2.0, 2.0, 0.0], vec![3.0; 6], vec![3.0, 0.0, 0.0, 0.0, 1.0, 1.0]];

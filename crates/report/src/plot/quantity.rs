@@ -1,6 +1,6 @@
-//! What a channel measures, and in what unit: known from its name, and by the kinds of the joints where they are known.
+//! Quantity and unit of a channel, from its name and, where they are known, the kinds of the joints.
 
-use bristle::scene::{Coupling, Kind, Scene};
+use bristle::scene::{Coupling, Kind, LoopKind, Scene};
 use std::collections::HashMap;
 
 /// The kind of a joint's coordinate.
@@ -25,6 +25,15 @@ impl Motions {
                 Kind::Revolute { .. } => motions.insert(joint.name.clone(), Motion::Turns),
                 Kind::Prismatic { .. } => motions.insert(joint.name.clone(), Motion::Slides),
                 Kind::Fixed | Kind::Free => None,
+            };
+        }
+        // loop joints before the couplings that may name them
+        for coupling in &scene.couplings {
+            let Coupling::LoopJoint { name, kind, .. } = coupling else { continue };
+            match kind {
+                LoopKind::Revolute { .. } => motions.insert(name.clone(), Motion::Turns),
+                LoopKind::Prismatic { .. } => motions.insert(name.clone(), Motion::Slides),
+                LoopKind::Spherical | LoopKind::Fixed => None,
             };
         }
         for coupling in &scene.couplings {
@@ -61,6 +70,8 @@ pub enum Quantity {
     Friction,
     /// Effort of a drive or controller.
     Effort,
+    /// Contact effort of a stop.
+    Stop,
     /// Normal load.
     Load,
     /// Mode of slip.
@@ -95,7 +106,7 @@ impl<'a> Channel<'a> {
     pub fn of(name: &'a str, motions: &Motions) -> Self {
         use Quantity::{
             Acceleration, AngularAcceleration, AngularVelocity, Balance, Bristle, Effort, Energy, Friction, Heat, Load,
-            Mode, Orientation, Other, Position, SecondBristle, Velocity,
+            Mode, Orientation, Other, Position, SecondBristle, Stop, Velocity,
         };
         // channels of a free joint have a part more: base.velocity.wx
         if let Some((rest, part)) = name.rsplit_once('.')
@@ -129,7 +140,8 @@ impl<'a> Channel<'a> {
             "velocity" => (Velocity, one_of("rad/s", "m/s", "rad/s or m/s")),
             "acceleration" => (Acceleration, one_of("rad/s²", "m/s²", "rad/s² or m/s²")),
             "friction" => (Friction, one_of("N·m", "N", "N·m or N")),
-            "effort" => (Effort, one_of("N·m", "N", "N·m or N")),
+            "effort" | "drive" => (Effort, one_of("N·m", "N", "N·m or N")),
+            "stop" => (Stop, one_of("N·m", "N", "N·m or N")),
             "load" => (Load, "N"),
             "mode" => (Mode, ""),
             // a pin turns, but slips along its circumference
@@ -154,6 +166,7 @@ impl Quantity {
             Self::AngularAcceleration => "angular acceleration",
             Self::Friction => "friction",
             Self::Effort => "effort",
+            Self::Stop => "contact effort of stops",
             Self::Load => "normal load",
             Self::Mode => "mode (0: stuck)",
             Self::Bristle => "bristle deflection z",
@@ -207,6 +220,8 @@ mod tests {
         assert_eq!(parsed("hinge.position"), ("hinge", Quantity::Position, "rad"));
         assert_eq!(parsed("rail.x.friction"), ("rail.x", Quantity::Friction, "N"));
         assert_eq!(parsed("hinge.effort"), ("hinge", Quantity::Effort, "N·m"));
+        assert_eq!(parsed("rail.x.drive"), ("rail.x", Quantity::Effort, "N"));
+        assert_eq!(parsed("hinge.stop"), ("hinge", Quantity::Stop, "N·m"));
         assert_eq!(parsed("hinge with friction.effort"), ("hinge with friction", Quantity::Effort, "N·m or N"));
         assert_eq!(parsed("unknown.velocity"), ("unknown", Quantity::Velocity, "rad/s or m/s"));
         assert_eq!(parsed("base.position.qw"), ("base", Quantity::Orientation, ""));
@@ -214,5 +229,23 @@ mod tests {
         assert_eq!(parsed("energy.balance"), ("energy", Quantity::Balance, "J"));
         assert_eq!(parsed("energy.load"), ("energy", Quantity::Energy, "J"));
         assert_eq!(parsed("custom"), ("", Quantity::Other, ""));
+    }
+
+    #[test]
+    fn loop_joints_have_units_of_their_kind() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/slider_crank_pin.ron");
+        let scene = Scene::load(path).unwrap();
+        let motions = Motions::of(&scene);
+        for coupling in &scene.couplings {
+            let Coupling::LoopJoint { name, kind, .. } = coupling else { continue };
+            let expected = match kind {
+                LoopKind::Revolute { .. } => "rad",
+                LoopKind::Prismatic { .. } => "m",
+                LoopKind::Spherical | LoopKind::Fixed => continue,
+            };
+            assert_eq!(Channel::of(&format!("{name}.position"), &motions).unit, expected);
+            return;
+        }
+        panic!("the scene has no loop joint that turns or slides");
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_a_clip_is_not_seen() {
+    fn shapes_are_clipped() {
         let (x, y, width, height) = (Px::Fixed(20.0), Px::Tenth(10.0), Px::Fixed(40.0), Px::Tenth(30.0));
         let area = Area { x, y, width, height };
         let within = vec![Shape::path("c0 d0", "M0 30h100"), Shape::path("held f0", "M50 0h50v60h-50z")];

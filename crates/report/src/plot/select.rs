@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_the_same_tells_nothing() {
+    fn constant_channels_are_left_out() {
         let mut table = table(&["t", "pin.load", "unit.load", "energy.elastic", "energy.kinetic"]);
         table.columns[2] = vec![1.0, 1.0];
         table.columns[3] = vec![0.0, 0.0];

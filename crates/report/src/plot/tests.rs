@@ -206,7 +206,7 @@ fn too_many_curves_for_pixels_are_refused() {
 }
 
 #[test]
-fn near_stops_are_broken_lines_in_the_panel_of_positions() {
+fn near_stops_are_broken_lines() {
     let table = pendulum(2000);
     let with = |bounds: &[f64]| {
         let stops = vec![("hinge <a&b>".to_owned(), bounds.to_vec())];

@@ -111,7 +111,8 @@ impl Animation {
                 closing.iter().filter(|(link, _)| *link == model.link_names[i]).map(|(_, at)| *at).collect();
             json!({
                 "name": model.link_names[i], "joint": model.joint_names[i], "kind": kind, "parent": parent as i64 - 1,
-                "axis": axis.map(list), "at": list(joint), "rail": rail, "closes": closes, "mass": mass, "center": list(center),
+                "axis": axis.map(list), "at": list(joint), "rail": rail, "closes": closes,
+                "mass": mass, "center": list(center),
                 "box": solid(model, i, mass), "disc": disc(model, i, mass, &center),
                 "stops": stops,
             })

@@ -32,8 +32,15 @@ use std::time::Duration;
 
 const PAGE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
-const SCRIPT: [&str; 3] =
-    [include_str!("assets/stage.js"), include_str!("assets/curves.js"), include_str!("assets/player.js")];
+const SCRIPT: [&str; 7] = [
+    include_str!("assets/page.js"),
+    include_str!("assets/machine.js"),
+    include_str!("assets/shapes.js"),
+    include_str!("assets/drivetrain.js"),
+    include_str!("assets/stage.js"),
+    include_str!("assets/curves.js"),
+    include_str!("assets/player.js"),
+];
 
 /// Data of a run for its report.
 #[derive(Clone, Copy)]

@@ -178,7 +178,7 @@ fn a_rod_is_its_own_box() {
 }
 
 #[test]
-fn what_a_scene_says_cannot_break_the_page() {
+fn scene_text_is_escaped() {
     let mut hostile = scene("single_pendulum.ron");
     hostile.name = "</title><script>alert(1)</script> & {{data}}".into();
     hostile.joints[0].name = "</script><b>\u{2028}\"'".into();

@@ -3,7 +3,7 @@
 //! | extension | contents | events |
 //! |---|---|---|
 //! | `.csv` | a header, then one row per instant | none: `--events` has a file for them |
-//! | `.npz` | one array per channel, as NumPy loads them | `events.t`, `events.joint`, `events.from`, `events.to`, `events.event` |
+//! | `.npz` | one array per channel, for NumPy | `events.t`, `events.joint`, `events.from`, `events.to`, `events.event` |
 //! | `.json` | `{"channels": {name: [numbers]}, "events": [{t, joint, from, to, event}]}` | in it |
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
@@ -38,7 +38,7 @@ pub struct ResultEvent {
     pub from: i8,
     /// Mode after.
     pub to: i8,
-    /// What happened; files of older versions know changes of mode alone.
+    /// Kind of the event; files of older versions have changes of mode alone.
     #[serde(default)]
     pub event: EventKind,
 }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn other_files_are_refused() {
         let read = |text: &str| csv::read(text.as_bytes()).and_then(Results::checked).unwrap_err();
         for (text, reason) in [
             ("", "no channel `t`"),

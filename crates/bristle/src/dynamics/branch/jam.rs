@@ -1,17 +1,18 @@
 //! The end of a branch: which bearings jam, and jerks near it.
 
-use super::{Branch, Jam, NAMED};
+use super::{Branch, Continuation, Jam, NAMED};
 use crate::dynamics::Dynamics;
 use crate::dynamics::efforts::effort_rates;
 use crate::dynamics::failure::Failure;
 use crate::dynamics::implicit::NewtonWork;
+use crate::dynamics::jacobian::load_rows;
 use crate::dynamics::jerk::JerkWork;
 use crate::dynamics::point::Point;
 use bristle_multibody::{axis_row, mass_rows, rnea_rate};
 
-impl Dynamics {
+impl Continuation<'_> {
     /// The jam at the end of the branch, for the reactions found last: u is the acceleration part of `t_next`.
-    pub(crate) fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
+    pub(super) fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
         at.u.fill(0.0);
         self.coordinates.active.iter().zip(&at.t_next).for_each(|(&i, t)| at.u[i] = *t);
         for prescribed in &self.compiled.model.prescribed {
@@ -19,9 +20,9 @@ impl Dynamics {
         }
         self.coordinates.rates(&mut at.u);
         // M_P u − M u: the contribution of friction
-        self.load_rows(share);
-        let Self { compiled, work, newton: NewtonWork { rows, .. }, point: Point { q, kappa, .. }, .. } = self;
-        let u = &at.u;
+        let Self { compiled, work, newton: NewtonWork { rows, .. }, point, .. } = self;
+        load_rows(compiled, point, work, rows, share);
+        let (u, Point { q, kappa, .. }) = (&at.u, &*point);
         mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
         for i in 0..u.len() {
             at.g[i] = (0..u.len()).map(|j| at.mass[(i, j)] * u[j]).sum();
@@ -52,7 +53,9 @@ impl Dynamics {
         contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
         Ok(Jam { contacts, share, has_others: false })
     }
+}
 
+impl Dynamics {
     /// q⃛ where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the given jerks).
     pub(crate) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
         let n = self.coordinates.active.len();
@@ -77,7 +80,7 @@ impl Dynamics {
         for (i, rate) in effort_rate.iter().enumerate() {
             coordinates.unknowns_of(i).for_each(|(k, c)| at.g[k] += c * rate);
         }
-        self.factor_densely(&mut at, 1.0)?;
+        self.continuation().factor_densely(&mut at, 1.0)?;
         let result = if at.sign > 0.0 {
             at.lu.solve(&mut at.g[..n]);
             self.coordinates.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.jerk.jerk[i] = *jerk);
@@ -89,7 +92,7 @@ impl Dynamics {
             if at.is_regular {
                 at.lu.solve(&mut at.t_next[..n]);
             }
-            self.jam(&mut at, 1.0).and_then(|jam| Err(Failure::Jam(jam)))
+            self.continuation().jam(&mut at, 1.0).and_then(|jam| Err(Failure::Jam(jam)))
         };
         self.branch = Some(at);
         result

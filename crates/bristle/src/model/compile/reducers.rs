@@ -12,27 +12,12 @@ use bristle_multibody::Model as Tree;
 
 /// Refuses laws without modes and coefficients out of their range.
 pub(super) fn check(law: &Law, load: &Load, name: impl Fn() -> String + Copy) -> Result<()> {
-    let Load::Transmitted {
-        preload,
-        driving,
-        back_driving,
-        driving_squared,
-        back_driving_squared,
-        motor_friction,
-        rotor,
-    } = *load
-    else {
-        return Ok(());
-    };
+    let Some(coefficients) = load.coefficients() else { return Ok(()) };
     if law.event_driven().is_none() {
         let reason = "a transmitted load, which acts on `Coulomb`, `Stribeck` and `Table` alone".into();
         return Err(Error::Friction { joint: name(), law: law.name().to_owned(), reason });
     }
-    not_negative(preload, "preload", name)?;
-    not_negative(motor_friction, "friction of the motor", name)?;
-    not_negative(rotor, "inertia of the rotor", name)?;
-    let coefficients = [driving, back_driving, driving_squared, back_driving_squared];
-    coefficients.into_iter().try_for_each(|x| not_negative(x, "coefficient of the transmitted load", name))
+    coefficients.into_iter().try_for_each(|(what, x)| not_negative(x, what, name))
 }
 
 /// Refuses reducers beside prescribed motions, stops and loops.

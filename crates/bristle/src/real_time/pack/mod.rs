@@ -1,8 +1,8 @@
 //! `RealTime` steps of several machines of one model at once, one in each lane of a pack.
 //!
 //! The equations and the exchange of modes are those of `active_set`; here every number is a pack. Lanes differ in
-//! numbers, modes and rounds: a lane whose modes have settled keeps its solution while others go on, and no operation
-//! mixes lanes, so that a machine has the same bits whatever its neighbours do. A lane whose modes do not settle is not
+//! numbers, modes and rounds: a lane whose modes are found keeps its solution while others iterate, and no operation
+//! mixes lanes, so that a machine has the same bits whatever its neighbours do. A lane whose modes do not converge is not
 //! advanced, and its machine takes that step alone.
 //!
 //! Packs cover trees of revolute, prismatic and fixed joints with dampers, springs, the drives `Effort`, `Pull` and
@@ -207,10 +207,10 @@ impl<S: Scalar> PackStep<S> {
         let h_lanes = S::splat(h);
         self.x.iter_mut().zip(&self.last_acceleration).for_each(|(x, a)| *x = h_lanes * *a);
         self.is_factored = false;
-        let settled = self.settle(active, super::convex_solver::COARSE, h)?;
+        let resolved = self.resolve_modes(active, super::convex_solver::COARSE, h)?;
         self.correct_bias()?;
-        let settled = self.settle(settled, super::convex_solver::SOLVED, h)?;
-        let solved = self.verify(settled, h)?;
+        let resolved = self.resolve_modes(resolved, super::convex_solver::SOLVED, h)?;
+        let solved = self.verify(resolved, h)?;
         Ok(self.finish(solved, h))
     }
 

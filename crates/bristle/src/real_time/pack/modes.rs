@@ -17,8 +17,8 @@ fn piece<S: Scalar>(contact: &PackContact<S>, mode: S) -> [S; 2] {
 
 impl<S: Scalar> PackStep<S> {
     /// Solves the equations of the step with consistent modes in the lanes of `active`. Returns the lanes whose modes
-    /// have settled. `enough`: relative error of the tangents of laws that are not dry.
-    pub(super) fn settle(&mut self, active: S::Mask, enough: f64, h: f64) -> Result<S::Mask, Error> {
+    /// have been found. `enough`: relative error of the tangents of laws that are not dry.
+    pub(super) fn resolve_modes(&mut self, active: S::Mask, enough: f64, h: f64) -> Result<S::Mask, Error> {
         let (mut open, mut settled) = (active, S::Mask::splat(false));
         let (mut fewest, mut patience) = (S::splat(f64::MAX), S::splat(PATIENCE as f64));
         let (mut rounds, one) = (S::ZERO, S::splat(1.0));

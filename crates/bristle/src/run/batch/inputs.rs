@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::compile::check_state;
 use crate::run::Run;
 use crate::run::explain::unknown;
+use crate::run::inputs::SavedInputs;
 use crate::world::component::{Drive, Load};
 use bristle_friction::Law;
 
@@ -83,10 +84,13 @@ impl Batch {
         copies.iter().try_for_each(|&copy| self.at(copy).map(drop))?;
         let mut checkpoints = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
-            checkpoints.push(self.at_mut(copy)?.run.write(fingerprint));
+            let run = &mut self.at_mut(copy)?.run;
+            checkpoints.push((SavedInputs::of(run.compiled()), run.write(fingerprint)));
             let Err(refusal) = change(self, k) else { continue };
-            for (&copy, checkpoint) in copies.iter().zip(&checkpoints).rev().skip(1) {
-                self.at_mut(copy)?.run.read(fingerprint, checkpoint)?;
+            for (&copy, (inputs, state)) in copies.iter().zip(&checkpoints).rev().skip(1) {
+                let run = &mut self.at_mut(copy)?.run;
+                run.set_inputs(inputs);
+                run.read(fingerprint, state)?;
                 self.gather(copy);
             }
             return Err(refusal);
@@ -153,7 +157,7 @@ impl Batch {
     /// Sets the target of the drive of a joint of one copy to a constant, as
     /// [`Simulation::set_target`](crate::Simulation::set_target) does.
     pub fn set_target(&mut self, copy: usize, joint: &str, target: f64) -> Result<()> {
-        let (n, k) = (self.len(), self.drive(copy, joint)?);
+        let (n, k) = (self.len(), self.drive_number(copy, joint)?);
         self.at_mut(copy)?.run.set_target(k, target)?;
         self.target.put(k * n + copy, Some(target));
         Ok(())
@@ -162,14 +166,20 @@ impl Batch {
     /// Gives a joint of one copy another drive of the same kind: other gains, another signal. A prescribed `Motion`
     /// must begin at the position and velocity of the joint.
     pub fn set_drive(&mut self, copy: usize, joint: &str, drive: Drive) -> Result<()> {
-        let (n, k) = (self.len(), self.drive(copy, joint)?);
+        let (n, k) = (self.len(), self.drive_number(copy, joint)?);
         self.at_mut(copy)?.run.set_drive(k, drive)?;
         self.target.put(k * n + copy, None);
         Ok(())
     }
 
+    /// The drive of a joint of one copy.
+    pub fn drive(&self, copy: usize, joint: &str) -> Result<&Drive> {
+        let k = self.drive_number(copy, joint)?;
+        Ok(&self.at(copy)?.run.compiled().inputs.drives[k].drive)
+    }
+
     /// The number of the drive of a joint.
-    fn drive(&self, copy: usize, joint: &str) -> Result<usize> {
+    fn drive_number(&self, copy: usize, joint: &str) -> Result<usize> {
         let run = &self.at(copy)?.run;
         let model = &run.compiled().model.tree;
         let number = model.joint(joint).filter(|&i| i > 0);

@@ -3,7 +3,7 @@
 //! Copies next to one another that packs cover ([`applies`]) and whose clocks agree are put into the lanes of a pack
 //! and stepped there; they are unloaded when something else is asked of them. Where clocks differ, as after the reset
 //! of a single copy, each group with the same clock has its turn, a group of one included. A step in which a lane
-//! does not settle is done by the copy alone. No lane depends on its neighbours, so that a copy has the same bits in
+//! does not converge is done by the copy alone. No lane depends on its neighbours, so that a copy has the same bits in
 //! any company.
 
 use super::Copy;
@@ -92,6 +92,19 @@ pub(super) struct Job<'a> {
 /// Whether packs cover the machine of a run.
 pub(super) fn covers(run: &Run) -> bool {
     run.system.dynamics.is_real_time() && applies(run.compiled())
+}
+
+/// Steps between two looks at the request to end, which cost some per cent of a short step.
+const LOOK: usize = 16;
+
+/// Updates of a velocity, some 40 µs of them, below which one thread is done before a second one has woken up.
+const SHORT: f64 = 400.0;
+
+/// Whether `steps` times `dt` of these copies are too little work for more than one thread.
+pub(super) fn is_short(copies: &[Copy], dt: f64, steps: usize) -> bool {
+    let Some(run) = copies.first().map(|copy| &copy.run) else { return true };
+    let n_steps = run.driver.fixed_steps().map_or(f64::INFINITY, |clock| (dt / clock.step()).ceil());
+    n_steps * (copies.len() * steps * run.state.mechanics.v.len()) as f64 <= SHORT
 }
 
 impl Job<'_> {
@@ -190,6 +203,7 @@ impl Job<'_> {
     fn run_lanes(&mut self, loaded: Loaded, dt: f64, steps: usize) -> Loaded {
         let Loaded { mut live, mut clock, mut n_taken, mut h } = loaded;
         self.copies.iter_mut().zip(live).filter(|(_, live)| *live).for_each(|(copy, _)| copy.failure = None);
+        let mut n_until_look = 0_usize;
         for s in 0..steps {
             self.set_efforts(&live, s, steps);
             clock.begin(dt);
@@ -197,7 +211,9 @@ impl Job<'_> {
             loop {
                 let before = clock;
                 let Some(length) = clock.advance() else { break };
-                let done = self.step_lanes(&present, &clock, length);
+                let is_stopped = n_until_look == 0 && stop::is_asked();
+                n_until_look = n_until_look.checked_sub(1).unwrap_or(LOOK - 1);
+                let done = self.step_lanes(&present, &clock, length, is_stopped);
                 for lane in 0..LANES {
                     if done.lane(lane) {
                         n_taken[lane] += 1;
@@ -224,10 +240,16 @@ impl Job<'_> {
     }
 
     /// One step of length `h`, to the time of `clock`, of the lanes that are present. Returns those that took it.
-    fn step_lanes(&mut self, present: &[bool; LANES], clock: &FixedSteps, h: f64) -> <Lanes as Scalar>::Mask {
+    fn step_lanes(
+        &mut self,
+        present: &[bool; LANES],
+        clock: &FixedSteps,
+        h: f64,
+        is_stopped: bool,
+    ) -> <Lanes as Scalar>::Mask {
         let active = Mask::from_lanes(|lane| present[lane]);
         let at = SignalTime::of_step(clock.t(), h);
-        let done = self.pack.room.as_mut().filter(|_| !stop::is_asked()).map(|pack| pack.step(active, at, h));
+        let done = self.pack.room.as_mut().filter(|_| !is_stopped).map(|pack| pack.step(active, at, h));
         done.unwrap_or(Mask::splat(false)) & active
     }
 

@@ -32,12 +32,12 @@ pub(super) struct Wanted {
 }
 
 /// An error of an evaluation, or of the engine.
-pub(super) enum Trouble {
+pub(super) enum ReadError {
     Eval(EvalError),
     Error(Error),
 }
 
-impl From<EvalError> for Trouble {
+impl From<EvalError> for ReadError {
     fn from(error: EvalError) -> Self {
         Self::Eval(error)
     }
@@ -80,10 +80,10 @@ impl Wanted {
         t: f64,
         y: &[f64],
         into: &mut Vec<f64>,
-    ) -> std::result::Result<(), Trouble> {
+    ) -> std::result::Result<(), ReadError> {
         let has_motion = !system.dynamics.compiled().model.prescribed.is_empty();
         let evaluated = if self.is_plain && !has_motion { system.place_at(t, y) } else { system.evaluate_at(t, y) };
-        evaluated.map_err(Trouble::Error)?;
+        evaluated.map_err(ReadError::Error)?;
         system.dynamics.store(t, &mut self.state);
         if !self.is_plain {
             self.row.clear();

@@ -19,6 +19,7 @@
 use super::Simulation;
 use crate::error::{Error, Result};
 use crate::model::Compiled;
+use crate::record::EventKind;
 use crate::run::explain::unknown;
 use crate::run::inputs::no_contact;
 use crate::stick_slip::Machine;
@@ -96,20 +97,24 @@ impl std::fmt::Display for Target<'_> {
     }
 }
 
-/// A change of mode of a joint or coupling: it sticks, breaks away or reverses.
+/// A change of mode of a joint or coupling (it sticks, breaks away or reverses), an impact on a stop, or the release
+/// from one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModeEvent {
     /// Time, s.
     pub t: f64,
-    /// The contact: index in [`Simulation::modes`].
+    /// The contact: index in [`Simulation::modes`]; joints with stops and without friction come after those. Its name
+    /// is [`Compiled::contact_name`].
     pub contact: usize,
-    /// Mode before.
+    /// Mode before; of a stop, the direction of motion.
     pub from: Mode,
     /// Mode after.
     pub to: Mode,
+    /// What happened.
+    pub kind: EventKind,
 }
 
-/// A sink that stores the mode changes of a step.
+/// A sink that stores the events of a step.
 pub(super) struct Watch(pub Vec<ModeEvent>);
 
 impl Sink<Machine> for Watch {
@@ -121,8 +126,11 @@ impl Sink<Machine> for Watch {
     }
 
     fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {
+        let event = |contact, from, to, kind| ModeEvent { t, contact, from, to, kind };
         let changes = system.dynamics.changes().iter();
-        self.0.extend(changes.map(|change| ModeEvent { t, contact: change.contact, from: change.from, to: change.to }));
+        self.0.extend(changes.map(|change| event(change.contact, change.from, change.to, EventKind::Mode)));
+        let stops = system.dynamics.stop_changes().iter();
+        self.0.extend(stops.map(|change| event(change.contact, change.from, change.to, EventKind::of_stop(change))));
     }
 }
 
@@ -197,7 +205,7 @@ impl Simulation {
         self.results.poses.get(1..).unwrap_or(&[])
     }
 
-    /// Mode changes since the last call to [`Simulation::step`], in order of time.
+    /// Mode changes, impacts on stops and releases since the last call to [`Simulation::step`], in order of time.
     pub fn events(&self) -> &[ModeEvent] {
         &self.events
     }
@@ -312,6 +320,9 @@ impl Simulation {
         let t = self.run.t();
         let changed =
             self.modes.iter().zip(self.run.system.dynamics.modes()).enumerate().filter(|(_, (from, to))| from != to);
-        self.events.extend(changed.map(|(contact, (&from, &to))| ModeEvent { t, contact, from, to }));
+        self.events.extend(changed.map(|(contact, (&from, &to))| {
+            let kind = EventKind::Mode;
+            ModeEvent { t, contact, from, to, kind }
+        }));
     }
 }

@@ -223,25 +223,10 @@ impl Check<'_> {
                 self.number(at.key("radius"), *radius, Must::BePositive);
             }
             Load::Guide { length: Some(length) } => _ = self.number(at.key("length"), *length, Must::BePositive),
-            &Load::Transmitted {
-                preload,
-                driving,
-                back_driving,
-                driving_squared,
-                back_driving_squared,
-                motor_friction,
-                rotor,
-            } => {
-                let numbers = [
-                    ("preload", preload),
-                    ("driving", driving),
-                    ("back_driving", back_driving),
-                    ("driving_squared", driving_squared),
-                    ("back_driving_squared", back_driving_squared),
-                    ("motor_friction", motor_friction),
-                    ("rotor", rotor),
-                ];
-                numbers.into_iter().for_each(|(key, x)| _ = self.number(at.key(key), x, Must::NotBeNegative));
+            Load::Transmitted { .. } => {
+                for (key, x) in load.coefficients().into_iter().flatten() {
+                    self.number(at.key(key), x, Must::NotBeNegative);
+                }
             }
             Load::Signal { max, signal, geometry } => {
                 self.signal(at.key("signal"), signal);

@@ -1,9 +1,9 @@
 //! Settings: duration, output, method, step control and formulation, and whether they fit together.
 
 use super::{At, Check, Must};
-use crate::scene::control::Parameter;
 use crate::scene::error::Help;
 use crate::scene::{Control, Formulation, Kinks, Method, Output, has_bristle};
+use crate::solver::control::Parameter;
 use bristle_friction::Law;
 
 /// A constant step, on top of the file.

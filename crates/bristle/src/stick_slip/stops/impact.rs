@@ -9,7 +9,7 @@
 //! ```
 //!
 //! a linear complementarity problem (`nonnegative`). Couplings and prescribed motions are constraints. Friction is
-//! finite: it has no impulse, and a stuck contact is not held through an impact. (2) is the heat of each joint.
+//! finite: it has no impulse, and a stuck contact is not locked during an impact. (2) is the heat of each joint.
 //!
 //! Joints whose further bounces are summed, and contacts that an impact sets free for less than the resolution, are
 //! *held*: see `rests`.
@@ -105,6 +105,7 @@ impl ImpactWork {
     }
 
     /// Whether the last event was an impact, and the number of joints that approached their stops.
+    #[cfg(feature = "scene")]
     pub fn n_struck(&self, compiled: &Compiled) -> Option<usize> {
         let is_approached = |stop: &&(usize, End)| self.before[compiled.inputs.contacts[stop.0].v] != 0.0;
         let is_impact = !self.hit.is_empty() && !self.stops.is_empty();
@@ -112,6 +113,7 @@ impl ImpactWork {
     }
 
     /// The stops that acted in the last impact, and whether a sequence of bounces has been summed there.
+    #[cfg(feature = "scene")]
     pub fn acting(&self) -> impl Iterator<Item = (usize, End, bool)> + '_ {
         let all = self.stops.iter().zip(&self.problem.value).zip(&self.rests);
         all.filter(|((_, p), rest)| **p > 0.0 || rest.is_some()).map(|((&(c, end), _), rest)| (c, end, rest.is_some()))
@@ -259,6 +261,7 @@ impl Machine {
     }
 
     /// M⁻¹ of the unit effort on the joint of each stop, at the present positions.
+    #[cfg(feature = "scene")]
     pub(in crate::stick_slip) fn impulse_responses(
         &mut self,
         stops: impl Iterator<Item = (usize, End)>,
@@ -315,7 +318,7 @@ impl Machine {
         impact.stops_before.copy_from_slice(&state.stops);
     }
 
-    fn put_back(&mut self) {
+    fn rollback_impact(&mut self) {
         let Self { dynamics: Dynamics { state, point, .. }, impact, .. } = self;
         point.v.copy_from_slice(&impact.before);
         state.mode.copy_from_slice(&impact.mode);
@@ -327,7 +330,7 @@ impl Machine {
 
     /// Solves (1), sets the velocities after the impact, and closes or opens the stops.
     pub(super) fn solve_impact(&mut self) -> Result<(), Failure> {
-        self.put_back();
+        self.rollback_impact();
         let Self { dynamics: Dynamics { compiled, state, point, coordinates, loops, .. }, impact, .. } = self;
         let contacts = &compiled.inputs.contacts;
         let ImpactWork {

@@ -13,7 +13,7 @@
 //! moves along it until one of S vanishes. Rows that depend on one another belong to stops between which couplings
 //! leave one motion; the stop with the larger restitution then acts alone.
 //!
-//! Indices that are *held* have u = 0 and p of either sign: they belong to S from the beginning and do not leave it.
+//! *Bilateral* indices have u = 0 and p of either sign: they belong to S from the beginning and do not leave it.
 
 use crate::modes::{factorise, solve_factorised};
 
@@ -25,9 +25,9 @@ const ROUNDING: f64 = 1e-12;
 pub(super) struct Nonnegative {
     /// p.
     pub value: Vec<f64>,
-    /// S, increasing; whether each index is held, and whether it was refused for lack of progress.
+    /// S, increasing; whether each index is bilateral, and whether it was refused for lack of progress.
     set: Vec<usize>,
-    is_held: Vec<bool>,
+    is_bilateral: Vec<bool>,
     is_refused: Vec<bool>,
     factor: Vec<f64>,
     step: Vec<f64>,
@@ -43,7 +43,7 @@ impl Nonnegative {
         Self {
             value: list(),
             set: numbers(),
-            is_held: Vec::with_capacity(n),
+            is_bilateral: Vec::with_capacity(n),
             is_refused: Vec::with_capacity(n),
             factor: Vec::with_capacity(n * n),
             step: list(),
@@ -52,9 +52,9 @@ impl Nonnegative {
         }
     }
 
-    /// Solves (1); `w` is W row by row. Whether it was solved: `false` if W is not positive semidefinite. A held
-    /// index whose row depends on those before it is held by them.
-    pub fn solve(&mut self, w: &[f64], b: &[f64], held: &[bool]) -> bool {
+    /// Solves (1); `w` is W row by row. Whether it was solved: `false` if W is not positive semidefinite. A bilateral
+    /// index whose row depends on those before it is locked by them.
+    pub fn solve(&mut self, w: &[f64], b: &[f64], bilateral: &[bool]) -> bool {
         let n = b.len();
         self.value.clear();
         self.value.resize(n, 0.0);
@@ -63,10 +63,10 @@ impl Nonnegative {
         self.factor.resize(n * n, 0.0);
         self.step.resize(n, 0.0);
         self.set.clear();
-        self.is_held.clear();
-        self.is_held.resize(n, false);
-        for i in (0..n).filter(|&i| held[i]) {
-            self.is_held[i] = self.join(w, b, i, true);
+        self.is_bilateral.clear();
+        self.is_bilateral.resize(n, false);
+        for i in (0..n).filter(|&i| bilateral[i]) {
+            self.is_bilateral[i] = self.join(w, b, i, true);
         }
         // each set occurs at most once
         for _ in 0..(1_usize << n.min(16)) {
@@ -104,7 +104,7 @@ impl Nonnegative {
         found
     }
 
-    /// Index i joins S, held if `is_free`; p moves until u_S = 0. Whether it is in S then.
+    /// Index i joins S, bilateral if `is_free`; p moves until u_S = 0. Whether it is in S then.
     fn join(&mut self, w: &[f64], b: &[f64], i: usize, is_free: bool) -> bool {
         let n = b.len();
         let place = self.set.partition_point(|&j| j < i);
@@ -130,7 +130,7 @@ impl Nonnegative {
             let mut reach = if is_regular { 1.0 } else { f64::INFINITY };
             let mut leaves = None;
             for (&step, &j) in self.step.iter().zip(&self.set) {
-                let is_bounded = !self.is_held[j] && !is_free;
+                let is_bounded = !self.is_bilateral[j] && !is_free;
                 if is_bounded && step < 0.0 && -self.value[j] / step < reach {
                     (reach, leaves) = (-self.value[j] / step, Some(j));
                 }

@@ -1,6 +1,6 @@
 //! Rest after an impact: bounces that are summed, and slips that are none.
 //!
-//! **Zeno.** A joint pressed against its stop bounces infinitely often in finite time. With u the speed of a rebound,
+//! **Zeno.** A joint accelerated towards its stop bounces infinitely often in finite time. With u the speed of a rebound,
 //! a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ), flights and
 //! speeds are geometric sequences with the ratio r,
 //!
@@ -11,8 +11,9 @@
 //! and the joint rests after T. Over T the accelerations change by T ȧ/a, relatively: where T is less than the
 //! fraction √rtol of the time since the first bounce, the error of T is below the tolerance. The impact is then
 //! plastic, the joint rests at its bound, and the end of the bounces is recorded at t + T. The same holds for
-//! rebounds that are lower than the resolution of gaps. Stops that kick one another take turns in such sequences,
-//! also with e = 0: a joint that an impact elsewhere lifts off its stop for less than that time stays on it.
+//! rebounds that are lower than the resolution of gaps. Impacts on several stops
+//! excite one another in such sequences, also with e = 0: a joint that leaves its stop by an impact elsewhere for less
+//! than that time stays on it.
 //!
 //! **Slip of stuck contacts.** Friction has no impulse, and an impact sets stuck contacts free; dry friction stops them
 //! again after a slip of
@@ -22,8 +23,8 @@
 //! ```
 //!
 //! with u the speed after the impact and a the deceleration. During that time the friction of the slip may lift joints
-//! off their stops, which fall back and set the contacts free again: machines with light links, such as hands, go on
-//! like that without end, microsecond by microsecond, over distances of 10⁻¹⁴ rad. Where s is below the resolution of
+//! off their stops, which fall back and set the contacts free again: machines with light links, such as hands, repeat
+//! this without end, every microsecond, over distances of 10⁻¹⁴ rad. Where s is below the resolution of
 //! positions, a thousandth of the absolute tolerance, the contact stays stuck through a plastic impact: u is zero. The
 //! velocities are those after the slip: with e = 0, an impact is the projection of v⁻ onto the stops, by the metric M,
 //! and the impulse of friction that follows projects the result onto stops and contacts, as both do at once. With e > 0

@@ -1,6 +1,6 @@
 //! The convex problem of mode selection on a tree.
 
-use crate::modes::{Hold, ModeError, Response};
+use crate::modes::{ModeError, Response, RestDynamics};
 use bristle_multibody::{Model as Tree, Work, aba_hybrid, bias_efforts, factor_with_armature, rnea, solve};
 
 /// The convex problem of a tree without a Delassus matrix, in O(n): aba locks the stuck joints S, rnea gives their
@@ -29,8 +29,8 @@ pub(super) struct TreeProblem<'a> {
     pub error: Option<bristle_multibody::Error>,
 }
 
-impl Hold for TreeProblem<'_> {
-    fn hold(
+impl RestDynamics for TreeProblem<'_> {
+    fn lock_stuck(
         &mut self,
         stuck: &[usize],
         f: &[f64],

@@ -4,11 +4,12 @@
     pip install scipy numpy
     python3 scipy_radau.py [--slider]
 
-Prints, for rtol = atol = 1e-4 … 1e-8 and an analytic Jacobian: accepted steps, calls of f, Jacobians, factorisations (scipy
-counts the real and the complex one separately: half of its number is printed) and the error of the end values. `tests/steppers/witness.rs`
-holds the table this printed and compares Radau5 with it.
+Prints, for rtol = atol = 1e-4 … 1e-8 and an analytic Jacobian: accepted steps, calls of f, Jacobians, factorisations
+(scipy counts the real and the complex one separately: half of its number is printed) and the error of the end values.
+`tests/steppers/witness.rs` holds the table this printed and compares Radau5 with it.
 
-With --slider the LuGre slider of Do, Ferri & Bauchau with restarts at v = 0: steps and largest friction-force error at own step points.
+With --slider the LuGre slider of Do, Ferri & Bauchau with restarts at v = 0: steps and largest friction-force error at
+own step points.
 """
 
 import sys
@@ -84,7 +85,7 @@ class Slider:
     sign = 1.0
 
     def parts(self, y):
-        bump = self.gamma * np.exp(-y[1] ** 2)
+        bump = self.gamma * np.exp(-(y[1] ** 2))
         return bump, 1 + bump
 
     def f(self, t, y):
@@ -121,7 +122,14 @@ class Slider:
                     # a real step to the root; the sign is that of the far side
                     root = brentq(lambda s: interpolant(s)[1], solver.t_old, solver.t, xtol=1e-15)
                     last = Radau(
-                        self.f, solver.t_old, y_old, root, rtol=rtol, atol=atol, jac=self.jac, first_step=root - solver.t_old
+                        self.f,
+                        solver.t_old,
+                        y_old,
+                        root,
+                        rtol=rtol,
+                        atol=atol,
+                        jac=self.jac,
+                        first_step=root - solver.t_old,
                     )
                     while last.status == "running":
                         last.step()

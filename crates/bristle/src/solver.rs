@@ -1,11 +1,16 @@
 //! Settings of the solution: formulation, method, step control, output.
 
-use super::control::Control;
+pub(crate) mod control;
+
 pub use bristle_integrate::Method;
+pub use control::Control;
+pub(crate) use control::Slip;
+#[cfg(feature = "scene")]
 use serde::{Deserialize, Serialize};
 
 /// Treatment of loads that depend on acceleration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize))]
 pub enum Formulation {
     /// Newton on the accelerations at each evaluation.
     #[default]
@@ -17,7 +22,8 @@ pub enum Formulation {
 }
 
 /// Form in which closed loops enter the equations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize))]
 pub enum Constraints {
     /// Dependent velocities are eliminated at every point: an ordinary differential equation.
     #[default]
@@ -29,31 +35,33 @@ pub enum Constraints {
 }
 
 impl Constraints {
+    #[cfg(feature = "scene")]
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Method and step control; the scene determines those that are left out, see [`Scene::method`](super::Scene::method).
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Method and step control; the scene determines those that are left out, see `Scene::method`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize), serde(deny_unknown_fields))]
 pub struct Solver {
     /// Integration method.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "scene", serde(default, skip_serializing_if = "Option::is_none"))]
     pub method: Option<Method>,
     /// Step control.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "scene", serde(default, skip_serializing_if = "Option::is_none"))]
     pub control: Option<Control>,
     /// Kinks of bristle laws that are located as events under error control.
-    #[serde(default, skip_serializing_if = "Kinks::is_default")]
+    #[cfg_attr(feature = "scene", serde(default, skip_serializing_if = "Kinks::is_default"))]
     pub kinks: Kinks,
     /// Form in which closed loops enter the equations.
-    #[serde(default, skip_serializing_if = "Constraints::is_default")]
+    #[cfg_attr(feature = "scene", serde(default, skip_serializing_if = "Constraints::is_default"))]
     pub constraints: Constraints,
 }
 
 /// Kinks of bristle laws that are located as events under error control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize))]
 pub enum Kinks {
     /// v = 0, where |v| has its kink.
     #[default]
@@ -66,20 +74,21 @@ pub enum Kinks {
 }
 
 impl Kinks {
+    #[cfg(feature = "scene")]
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// The rows that are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize), serde(deny_unknown_fields))]
 pub struct Output {
     /// Time between recorded rows, s.
-    #[serde(default = "interval")]
+    #[cfg_attr(feature = "scene", serde(default = "interval"))]
     pub interval: f64,
     /// Rows at the end of every step of the integration instead, and nowhere else.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "scene", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub steps: bool,
 }
 

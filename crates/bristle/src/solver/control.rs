@@ -16,11 +16,12 @@
 //! here it is the longest step.
 
 use crate::error::{Error, Result};
+#[cfg(feature = "scene")]
 use serde::{Deserialize, Serialize};
 
 /// The choice of the step size.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "scene", derive(Serialize, Deserialize), serde(deny_unknown_fields))]
 pub enum Control {
     /// The same step throughout.
     Constant {
@@ -30,50 +31,50 @@ pub enum Control {
     /// The largest step whose estimated error stays below the tolerance.
     Error {
         /// Relative tolerance.
-        #[serde(default = "default::rtol")]
+        #[cfg_attr(feature = "scene", serde(default = "default::rtol"))]
         rtol: f64,
         /// Absolute tolerance, scaled to the units of each unknown.
-        #[serde(default = "default::atol")]
+        #[cfg_attr(feature = "scene", serde(default = "default::atol"))]
         atol: f64,
     },
     /// The same by the elementary rule h⁺ = 0.8 h err^(−1/k), for comparison; bristles bound neither tolerances nor
     /// steps.
     Elementary {
         /// Relative tolerance.
-        #[serde(default = "default::rtol")]
+        #[cfg_attr(feature = "scene", serde(default = "default::rtol"))]
         rtol: f64,
         /// Absolute tolerance, scaled to the units of each unknown.
-        #[serde(default = "default::atol")]
+        #[cfg_attr(feature = "scene", serde(default = "default::atol"))]
         atol: f64,
     },
     /// Dymore's rule for regularised Coulomb friction.
     DymoreCoulomb {
         /// Δt_min, s.
-        #[serde(default = "default::coulomb_min")]
+        #[cfg_attr(feature = "scene", serde(default = "default::coulomb_min"))]
         min: f64,
         /// Δt_max, s.
-        #[serde(default = "default::coulomb_max")]
+        #[cfg_attr(feature = "scene", serde(default = "default::coulomb_max"))]
         max: f64,
         /// v̄_min: speeds of this many v_s count as small.
-        #[serde(default = "default::v_min")]
+        #[cfg_attr(feature = "scene", serde(default = "default::v_min"))]
         v_min: f64,
         /// T_s: no step is longer, s. The manual does not define T_s; that it caps the step is a guess.
-        #[serde(default = "default::coulomb_t_s")]
+        #[cfg_attr(feature = "scene", serde(default = "default::coulomb_t_s"))]
         t_s: f64,
     },
     /// Dymore's rule for LuGre friction.
     DymoreLuGre {
         /// Δτ_min, in units of 1/Ω.
-        #[serde(default = "default::lugre_min")]
+        #[cfg_attr(feature = "scene", serde(default = "default::lugre_min"))]
         min: f64,
         /// v̄_min: speeds of this many v_s count as small.
-        #[serde(default = "default::v_min")]
+        #[cfg_attr(feature = "scene", serde(default = "default::v_min"))]
         v_min: f64,
         /// Growth of the step with speed, Δτ ∝ ν^α.
-        #[serde(default = "default::lugre_alpha")]
+        #[cfg_attr(feature = "scene", serde(default = "default::lugre_alpha"))]
         alpha: f64,
         /// T̄_s: no step is longer, in units of 1/Ω. The manual does not define T̄_s; that it caps the step is a guess.
-        #[serde(default = "default::lugre_t_s")]
+        #[cfg_attr(feature = "scene", serde(default = "default::lugre_t_s"))]
         t_s: f64,
     },
     /// One step inside a range of slip speeds, another outside (Do, Ferri & Bauchau).
@@ -90,7 +91,7 @@ pub enum Control {
         /// No step is longer, s.
         max: f64,
         /// Step over T_c.
-        #[serde(default = "default::fraction")]
+        #[cfg_attr(feature = "scene", serde(default = "default::fraction"))]
         fraction: f64,
     },
     /// One step while some bristle is faster than a threshold, another otherwise (Do, Ferri & Bauchau).
@@ -105,6 +106,7 @@ pub enum Control {
 }
 
 /// Default parameters; those of Dymore's rules are its manual's.
+#[cfg_attr(not(feature = "scene"), expect(dead_code, reason = "a scene leaves fields out, code does not"))]
 mod default {
     macro_rules! numbers {
         ($($name:ident = $value:expr),* $(,)?) => { $(pub fn $name() -> f64 { $value })* };

@@ -116,6 +116,30 @@ fn a_slider_crank_coasts_holds_starts_and_locks_itself() {
     }
 }
 
+/// A hundred-millionth below the thresholds of the reference it holds, as much above it starts.
+#[test]
+fn thresholds_of_sticking_are_those_of_the_reference() {
+    let read = |name: &str| std::fs::read_to_string(data(name)).unwrap();
+    let starts = |text: &str| {
+        let mut sim = Simulation::new(&Scene::parse(text, "slider-crank").unwrap()).unwrap();
+        sim.run_until(1e-3).unwrap();
+        sim.velocities().iter().any(|v| *v != 0.0)
+    };
+    let (torque, angle) = (0.7766185417017467_f64, 0.06618383401651892_f64);
+    let [pushed, dead] = [read("slider_crank_hold.ron"), read("self_locking_hold.ron")];
+    for (factor, expected) in [(1.0 - 1e-8, false), (1.0 + 1e-8, true)] {
+        let text = pushed.replace("Constant(0.776617765083205)", &format!("Constant({:?})", torque * factor));
+        assert_eq!(starts(&text), expected, "torque");
+        let a = angle * factor;
+        let b = -(0.12 * a.sin() / 0.35).asin() - a;
+        let s = 0.12 * a.cos() + 0.35 * (a + b).cos();
+        let text = dead.replace("position: 0.0661837678326849", &format!("position: {a:?}"));
+        let text = text.replace("position: -0.08886072658392874", &format!("position: {b:?}"));
+        let text = text.replace("position: 0.4696472895295455", &format!("position: {s:?}"));
+        assert_eq!(starts(&text), expected, "angle");
+    }
+}
+
 #[test]
 fn gears_and_bristles_in_a_loop() {
     let scene = Scene::load(data("geared_lugre.ron")).unwrap();
@@ -275,9 +299,44 @@ fn joints_without_a_position_are_placed_by_the_loop() {
     let [given, solved] = [given, left_out].map(|scene| Simulation::new(&scene).unwrap());
     let (a, b) = (given.positions()[0], solved.positions()[0]);
     assert!((a - b).abs() < 1e-14, "{a} {b}: the joint that is given stays");
+    // what has moved is said, and so are redundant rows, once
+    let [of_given, of_solved] = [&given, &solved].map(|sim| sim.remarks());
+    let redundant = "loop joint `c`: the rows of rotation about x, rotation about y and shift along z are redundant";
+    assert!(of_given.len() == 1 && of_given[0].starts_with(redundant), "{of_given:?}");
+    assert_eq!(of_solved.len(), 3, "{of_solved:?}");
+    for joint in ["b", "d"] {
+        let start = format!("joint `{joint}` starts at ");
+        assert!(of_solved.iter().any(|r| r.starts_with(&start) && r.contains("in place of 0.0")), "{of_solved:?}");
+    }
     // the other assembly of the same crank angle is as good
     let tip = |q: &[f64]| 0.25 * q[0].sin() + 0.55 * (q[0] + q[1]).sin() - 0.4 * q[3].sin() - 0.05;
     assert!(tip(given.positions()).abs() < 1e-14 && tip(solved.positions()).abs() < 1e-14);
+}
+
+/// A slide at its dead centre, given with the rounding error of its velocity.
+#[test]
+fn a_velocity_that_is_rounding_of_zero_is_taken() {
+    let rod = "Link(name: \"rod\", mass: 0.5, center_of_mass: (0.17, 0.0, 0.0), inertia: Diagonal(0.1, 0.1, 0.1))";
+    let slider = "Link(name: \"slider\", mass: 0.7, inertia: Diagonal(0.001, 0.001, 0.001))";
+    let joints = |speed: &str| {
+        format!(
+            "Joint(name: \"a\", parent: \"world\", child: \"crank\", kind: {Z}, velocity: 8.0), \
+             Joint(name: \"b\", parent: \"crank\", child: \"rod\", kind: {Z}, \
+                placement: Placement(translation: (0.12, 0.0, 0.0))), \
+             Joint(name: \"s\", parent: \"world\", child: \"slider\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+                position: 0.47, velocity: {speed})"
+        )
+    };
+    let pin = format!(
+        "LoopJoint(name: \"c\", kind: {Z}, links: (\"rod\", \"slider\"), \
+         placements: (Placement(translation: (0.35, 0.0, 0.0)), Placement()))"
+    );
+    let links = format!("{CRANK}, {rod}, {slider}");
+    let sim = Simulation::new(&scene_of(&links, &joints("1e-16"), &pin)).unwrap_or_else(|error| panic!("{error}"));
+    assert!(sim.velocity("s").unwrap().abs() < 1e-15);
+    // what is no rounding is refused
+    let error = Simulation::new(&scene_of(&links, &joints("1e-3"), &pin)).err().unwrap().to_string();
+    assert!(error.contains("`s`") && error.contains("velocity"), "{error}");
 }
 
 #[test]

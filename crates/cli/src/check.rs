@@ -80,6 +80,9 @@ impl Check {
             scene.warnings().iter().for_each(|warning| say!("{warning}"));
         }
         let sim = self.settings.simulation(&scene)?;
+        if !self.quiet {
+            sim.remarks().iter().for_each(|remark| say!("note: {remark}"));
+        }
         let (joints, freedom) = (count(sim.compiled().model.tree.n_joints(), "joint"), count(sim.freedom(), "degree"));
         crate::print(&format!("{}: {joints}, {freedom} of freedom\n", path.display()));
         if let Some(save) = &self.save {

@@ -143,6 +143,7 @@ impl Run {
         if !self.quiet {
             ready.notes.iter().for_each(|note| say!("{note}"));
             ready.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
+            ready.sim.remarks().iter().for_each(|remark| say!("note: {remark}"));
         }
         match self.simulate(ready, limits) {
             Ok(outcome) => outcome,

@@ -26,7 +26,19 @@ pub fn jacobian(
     fill(model, poses, i, point, |j, k| model.node[j].kernel.axis(k), J)
 }
 
-/// The same with `rows` (`n_bodies`, canonical axes) in place of the axes of one-degree joints: a wrench w on link
+/// The columns of [`jacobian`] of the joints between body `top` and link `i`, without a matrix: `take` gets the velocity
+/// and its angular and linear part. `top` is on the way from the base to `i`, or 0.
+pub fn jacobian_columns(
+    model: &Model,
+    poses: &Poses,
+    (i, top): (usize, usize),
+    point: &Vector3<f64>,
+    take: impl FnMut(usize, [Vector3<f64>; 2]),
+) -> Result<(), Error> {
+    columns(model, poses, (i, top), point, |j, k| model.node[j].kernel.axis(k), take)
+}
+
+/// [`jacobian`] with `rows` (`n_bodies`, canonical axes) in place of the axes of one-degree joints: a wrench w on link
 /// `i` at its `point` changes P_jᵀ f_j of every joint on the way from the base by −w · (column j).
 pub fn jacobian_rows(
     model: &Model,
@@ -53,16 +65,28 @@ fn fill(
     J: &mut Matrix6xX<f64>,
 ) -> Result<(), Error> {
     check_length("columns of J", J.ncols(), model.n_v)?;
-    let p = poses.point(model, i, point)?;
     J.fill(0.0);
+    columns(model, poses, (i, 0), point, row, |column, [w, v]| {
+        J.fixed_view_mut::<3, 1>(0, column).copy_from(&w);
+        J.fixed_view_mut::<3, 1>(3, column).copy_from(&v);
+    })
+}
+
+fn columns(
+    model: &Model,
+    poses: &Poses,
+    (i, top): (usize, usize),
+    point: &Vector3<f64>,
+    row: impl Fn(usize, usize) -> Motion,
+    mut take: impl FnMut(usize, [Vector3<f64>; 2]),
+) -> Result<(), Error> {
+    let p = poses.point(model, i, point)?;
     let mut j = i;
-    while j != 0 {
+    while j > top {
         for (k, column) in model.v_range(j).enumerate() {
             let S = row(j, k);
             let (w, v) = (poses.R[j] * S.angular(), poses.R[j] * S.linear());
-            let v = v + w.cross(&(p - poses.p[j]));
-            J.fixed_view_mut::<3, 1>(0, column).copy_from(&w);
-            J.fixed_view_mut::<3, 1>(3, column).copy_from(&v);
+            take(column, [w, v + w.cross(&(p - poses.p[j]))]);
         }
         j = model.parent[j];
     }

@@ -140,7 +140,7 @@ pub use error::{Error, ModelError};
 pub use floating::{
     FloatingTree, LinkMotion, floating_tree, floating_wrench, link_motion, set_free_pose, set_free_velocity,
 };
-pub use jacobian::{jacobian, jacobian_rows, point_acceleration, point_jerk, point_velocity};
+pub use jacobian::{jacobian, jacobian_columns, jacobian_rows, point_acceleration, point_jerk, point_velocity};
 pub use jerk::{jerk, jerk_begin, jerk_rows, rnea_rate};
 pub use joint::JointKind;
 pub use kinematics::{Poses, accelerations, kinematics, poses};

@@ -26,14 +26,18 @@
 mod chart;
 mod drift;
 mod forces;
+mod paths;
+mod rows;
 mod table;
 
 use super::coordinates::Coordinates;
 use super::{ABSENT, NEGLIGIBLE};
 use crate::model::Model;
-use bristle_multibody::{Error, Poses, Work, chart_point, jacobian, kinematics, poses};
+use bristle_multibody::{Error, Poses, Work, chart_point, jacobian_columns, kinematics, poses};
 pub(crate) use chart::Chart;
 use nalgebra::Matrix6xX;
+pub(crate) use paths::between;
+use paths::top;
 use table::Table;
 
 /// Iterations of Newton for the dependent positions: quadratic convergence takes five.
@@ -86,6 +90,8 @@ pub(crate) struct Loops {
     zero: Vec<f64>,
     /// Velocities that each closure concerns: the joints between its links.
     concerned: Vec<Vec<usize>>,
+    /// The last body on the way from the base to both links of each closure.
+    top: Vec<usize>,
     /// J T₀ with g or β on the right, under elimination.
     reduced: Table,
     /// Row and column scales of the module.
@@ -93,6 +99,8 @@ pub(crate) struct Loops {
     column_scale: Vec<f64>,
     /// T of one dependent velocity, or coordinates in the basis.
     sum: Vec<f64>,
+    /// The independent velocities; scratch.
+    independent: Vec<usize>,
     /// The largest scaled coefficient of T₁; the size of the machine, m; the distance of its frames from the origin
     /// and 1, in units of it.
     steepest: f64,
@@ -105,6 +113,9 @@ pub(crate) struct Loops {
     pub selected: Vec<usize>,
     /// Contacts whose load is a reaction that the loops do not determine.
     pub indeterminate: Vec<usize>,
+    /// Velocities of joints that the start has moved, from where and to where, and the rows that were redundant there.
+    pub moved: Vec<(usize, f64, f64)>,
+    pub redundant: Vec<usize>,
     /// Degrees of freedom at the start, without stuck contacts.
     pub freedom: usize,
     /// The last failure.
@@ -131,10 +142,12 @@ impl Loops {
             poses: Poses::new(&model.tree),
             zero: vec![0.0; n_v],
             concerned: closures.iter().map(|closure| between(model, closure.bodies)).collect(),
+            top: closures.iter().map(|closure| top(model, closure.bodies)).collect(),
             reduced: Table::new(n_rows, n_v),
             row_scale: vec![1.0; n_rows],
             column_scale: vec![1.0; n_v],
             sum: vec![0.0; n_v],
+            independent: Vec::with_capacity(n_v),
             steepest: 0.0,
             size: 1.0,
             extent: 1.0,
@@ -142,6 +155,8 @@ impl Loops {
             loaded: vec![0.0; n_rows * n_v],
             selected: Vec::new(),
             indeterminate: Vec::new(),
+            moved: Vec::new(),
+            redundant: Vec::new(),
             freedom: 0,
             failure: None,
         }
@@ -162,34 +177,14 @@ impl Loops {
         self.steepest
     }
 
-    /// Selects the rows of the pivots found last.
-    pub fn select(&mut self, chart: &Chart) {
-        let rows = (0..chart.dependent.len()).map(|step| self.reduced.row_at(step));
-        self.selected.clear();
-        self.selected.extend(rows);
-    }
-
-    /// The gap in a row. Needs [`Loops::fill`].
-    pub fn gap(&self, row: usize) -> f64 {
-        self.gap[row]
-    }
-
-    /// The closure of a row.
-    pub fn closure_of(&self, row: usize) -> usize {
-        self.first.iter().rposition(|&first| first <= row).unwrap_or(0)
-    }
-
     /// Poses at `q`, J and g.
     pub fn fill(&mut self, model: &Model, work: &mut Work, q: &[f64]) -> Result<(), Error> {
         kinematics(&model.tree, work, q, &self.zero)?;
         poses(&model.tree, work, &mut self.poses)?;
         let n_v = self.n_v;
         let (mut lever, mut reach) = (0.0_f64, 0.0_f64);
-        for ((closure, &first), concerned) in model.coupled.closures.iter().zip(&self.first).zip(&self.concerned) {
+        for ((closure, &first), &top) in model.coupled.closures.iter().zip(&self.first).zip(&self.top) {
             let [a, b] = closure.frames(model, &self.poses)?;
-            for (side, (&body, frame)) in self.sides.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
-                jacobian(&model.tree, &self.poses, body, &frame.translation.vector, side)?;
-            }
             // rotation from a to b, world axes: exact to first order at the closed position
             let turn = (b.rotation * a.rotation.inverse()).scaled_axis();
             let shift = b.translation.vector - a.translation.vector;
@@ -197,13 +192,20 @@ impl Loops {
             for k in 0..closure.n_rows() {
                 let from = closure.component(k);
                 self.gap[first + k] = if from < 3 { turn[from] } else { shift[from - 3] };
-                for &v in concerned {
-                    let value = self.sides[1][(from, v)] - self.sides[0][(from, v)];
-                    self.rows[(first + k) * n_v + v] = value;
-                    if from >= 3 && model.tree.turns(v) {
-                        lever = lever.max(value.abs());
+            }
+            let Self { rows, poses, .. } = self;
+            for (side, (&body, frame)) in closure.bodies.iter().zip(&closure.placements).enumerate() {
+                let sign = if side == 0 { -1.0 } else { 1.0 };
+                jacobian_columns(&model.tree, poses, (body, top), &frame.translation.vector, |v, [w, u]| {
+                    for k in 0..closure.n_rows() {
+                        let from = closure.component(k);
+                        let value = sign * if from < 3 { w[from] } else { u[from - 3] };
+                        rows[(first + k) * n_v + v] = value;
+                        if from >= 3 && model.tree.turns(v) {
+                            lever = lever.max(value.abs());
+                        }
                     }
-                }
+                })?;
             }
         }
         let size = if lever > 0.0 { lever } else { 1.0 };
@@ -352,9 +354,16 @@ impl Loops {
         q_ref: &[f64],
         (xi, q): (&mut [f64], &mut [f64]),
     ) -> Result<(), LoopFailure> {
+        if !chart.slope.is_empty() {
+            // T₁ has nothing in the columns of dependent velocities
+            self.sum.fill(0.0);
+            chart.dependent.iter().for_each(|&d| self.sum[d] = 1.0);
+            self.independent.clear();
+            self.independent.extend((0..self.n_v).filter(|&v| self.sum[v] == 0.0));
+        }
         for (&d, slope) in chart.dependent.iter().zip(chart.slope.chunks_exact(self.n_v.max(1))) {
-            let changes = slope.iter().zip(xi.iter().zip(&chart.xi)).filter(|(slope, _)| **slope != 0.0);
-            xi[d] = changes.fold(chart.xi[d], |sum, (slope, (xi, from))| sum + slope * (xi - from));
+            let changes = self.independent.iter().filter(|&&v| slope[v] != 0.0);
+            xi[d] = changes.fold(chart.xi[d], |sum, &v| sum + slope[v] * (xi[v] - chart.xi[v]));
         }
         let (mut before, mut total) = (f64::INFINITY, 0.0);
         for _ in 0..MAX_CORRECTIONS {
@@ -423,12 +432,6 @@ impl Loops {
         Ok(())
     }
 
-    /// The closure with the largest gap, and that gap.
-    pub fn widest(&self) -> (usize, f64) {
-        let row = (0..self.n_rows).max_by(|&a, &b| self.gap[a].abs().total_cmp(&self.gap[b].abs())).unwrap_or(0);
-        (self.closure_of(row), self.gap.get(row).map_or(0.0, |gap| gap.abs()))
-    }
-
     /// (5) of all dependent velocities, T₀ and T₁ together, into `coordinates`, from the table eliminated last. The
     /// drift is zero until [`Loops::fill_drift`].
     pub fn compose(&mut self, model: &Model, chart: &Chart, coordinates: &mut Coordinates) {
@@ -470,17 +473,4 @@ impl Loops {
         drift.resize(dependent.len(), 0.0);
         coordinates.fill_active(&model.joint_of);
     }
-}
-
-/// Velocities of the joints between two links, in order: on the way from the base to one of them alone.
-fn between(model: &Model, bodies: [usize; 2]) -> Vec<usize> {
-    let tree = &model.tree;
-    let is_above = |joint: usize, mut body: usize| {
-        while body > joint {
-            body = tree.parent[body];
-        }
-        body == joint
-    };
-    let is_between = |&joint: &usize| is_above(joint, bodies[0]) != is_above(joint, bodies[1]);
-    (1..tree.n_bodies()).filter(is_between).flat_map(|joint| tree.v_range(joint)).collect()
 }

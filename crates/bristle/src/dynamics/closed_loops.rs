@@ -19,11 +19,14 @@ use crate::constraint::loops::LoopFailure;
 use crate::error::{Error, Result as RunResult};
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Force;
-use bristle_multibody::{Error as MechanicsError, JointKind, axis_row, chart_point, mass_rows, rnea};
+use bristle_multibody::{Error as MechanicsError, JointKind, axis_row, chart_point, mass_rows, multiply_rows, rnea};
 use nalgebra::{DMatrix, Vector3};
 
 /// Positions of a scene close a loop to this, in m and rad.
 const GIVEN: f64 = 1e-6;
+
+/// Positions that move by more than this, relative to themselves and 1, are said to have moved.
+const WRITTEN: f64 = 1e-11;
 
 /// Corrections of the positions at the start.
 const MAX_ASSEMBLY: usize = 100;
@@ -35,6 +38,9 @@ const GIVEN_RATE: f64 = 1e-6;
 /// terms cancel: some motion is left that keeps it zero.
 const CANCELS: f64 = 1e-6;
 
+/// So many columns of the mass matrix cost as much as one product with it.
+const FEW: usize = 4;
+
 /// Scratch of (10); allocated on first use.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopWork {
@@ -43,14 +49,18 @@ pub(crate) struct LoopWork {
     pub y: Vec<f64>,
     /// Magnitudes of the terms of a residual.
     pub scale: Vec<f64>,
+    /// A column of T and its product with M.
+    pub column: Vec<f64>,
+    pub product: Vec<f64>,
     /// Right-hand side of the constraint forces.
     pub right: Vec<f64>,
 }
 
 impl LoopWork {
     fn new(n_v: usize) -> Self {
-        let (y, scale) = (vec![0.0; n_v], vec![0.0; n_v]);
-        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y, scale, right: Vec::with_capacity(n_v) }
+        let [y, scale, column, product] = std::array::from_fn(|_| vec![0.0; n_v]);
+        let (mass, right) = (DMatrix::zeros(n_v, n_v), Vec::with_capacity(n_v));
+        Self { mass, lu: Lu::new(n_v), y, scale, column, product, right }
     }
 }
 
@@ -162,21 +172,34 @@ impl Dynamics {
         self.loop_work.take().unwrap_or_else(|| Box::new(LoopWork::new(n_v)))
     }
 
-    /// Factors of Tᵀ M_P T at the present point, P being the rows of Newton's iteration.
-    fn factor_loops(&mut self) -> Result<(), Failure> {
+    /// Factors of Tᵀ M_P T at the present point, P being the rows of Newton's iteration. Columns of T are multiplied by
+    /// M in O(n) each where there are few of them; `is_placed` says that `work` is at the present positions.
+    fn factor_loops(&mut self, is_placed: bool) -> Result<(), Failure> {
         let n_v = self.point.v.len();
         let mut scratch = self.take_loop_work();
         let Self { compiled, work, newton: NewtonWork { rows, .. }, point: Point { q, .. }, coordinates, .. } = self;
         let tree = &compiled.model.tree;
         let n = coordinates.active.len();
-        let LoopWork { mass, lu, .. } = &mut *scratch;
-        let filled = mass_rows(tree, work, q, rows, mass);
+        let LoopWork { mass, lu, column, product, .. } = &mut *scratch;
         let reduced = lu.matrix_mut(n);
         reduced.clear();
-        for i in 0..n_v {
-            for (r, t_r) in coordinates.unknowns_of(i) {
-                for j in 0..n_v {
-                    coordinates.unknowns_of(j).for_each(|(c, t_c)| reduced[(r, c)] += t_r * mass[(i, j)] * t_c);
+        let mut filled = Ok(());
+        if is_placed && FEW * n < n_v {
+            for c in 0..n {
+                let of = |v: usize| coordinates.unknowns_of(v).filter(|made| made.0 == c).map(|made| made.1).sum();
+                column.iter_mut().enumerate().for_each(|(v, x)| *x = of(v));
+                filled = filled.and_then(|()| multiply_rows(tree, work, rows, column, product));
+                for (v, product) in product.iter().enumerate() {
+                    coordinates.unknowns_of(v).for_each(|(r, t)| reduced[(r, c)] += t * product);
+                }
+            }
+        } else {
+            filled = mass_rows(tree, work, q, rows, mass);
+            for i in 0..n_v {
+                for (r, t_r) in coordinates.unknowns_of(i) {
+                    for j in 0..n_v {
+                        coordinates.unknowns_of(j).for_each(|(c, t_c)| reduced[(r, c)] += t_r * mass[(i, j)] * t_c);
+                    }
                 }
             }
         }
@@ -194,7 +217,7 @@ impl Dynamics {
     pub(crate) fn begin_loop_responses(&mut self) -> Result<(), Failure> {
         let tree = &self.compiled.model.tree;
         self.newton.rows.iter_mut().enumerate().for_each(|(i, row)| *row = axis_row(tree, i));
-        self.factor_loops()
+        self.factor_loops(false)
     }
 
     /// x = T (Tᵀ M T)⁻¹ Tᵀ b, with b in the residual of Newton's work and x in its correction. Needs `factor_loops`.
@@ -233,7 +256,7 @@ impl Dynamics {
         let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(tree, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        self.factor_loops()?;
+        self.factor_loops(true)?;
         self.solve_loops();
         let Self { newton: NewtonWork { correction: x, .. }, point: Point { a, .. }, .. } = self;
         a.iter_mut().zip(x).for_each(|(a, x)| *a += *x);
@@ -253,6 +276,7 @@ impl Dynamics {
         if !self.loops.is_any() {
             return Ok(());
         }
+        let given_positions = self.point.xi.clone();
         self.assemble_loops(t)?;
         // dependent velocities first among those that are not given
         let given = self.point.v.clone();
@@ -261,15 +285,13 @@ impl Dynamics {
             return Err(self.explain(t, failure.into()));
         }
         let model = &self.compiled.model;
-        let largest = |turns: bool| {
-            let same = (0..given.len()).filter(|&v| model.tree.turns(v) == turns);
-            same.map(|v| self.point.v[v].abs().max(given[v].abs())).fold(0.0, f64::max)
-        };
-        let largest = [largest(false), largest(true)];
+        // slides relative to what turns at the size of the machine, too
+        let length = |v: usize| if model.tree.turns(v) { self.loops.size } else { 1.0 };
+        let speeds = (0..given.len()).map(|v| length(v) * self.point.v[v].abs().max(given[v].abs()));
+        let largest = speeds.fold(0.0, f64::max);
         for (v, &given) in given.iter().enumerate() {
             let required = self.point.v[v];
-            let size = largest[usize::from(model.tree.turns(v))];
-            if given != 0.0 && (given - required).abs() > GIVEN_RATE * size {
+            if given != 0.0 && length(v) * (given - required).abs() > GIVEN_RATE * largest {
                 let joint = model.tree.joint_names[model.joint_of[v]].clone();
                 let names: Vec<String> = model.coupled.closures.iter().map(|c| format!("`{}`", c.name)).collect();
                 let couplings = names.join(", ");
@@ -281,6 +303,7 @@ impl Dynamics {
         for (is_prescribed, contact) in state.prescribed_contacts.iter_mut().zip(compiled.inputs.contacts.iter()) {
             *is_prescribed = coordinates.is_prescribed(contact.v, contact.b, |v| compiled.model.is_prescribed(v));
         }
+        self.find_remarks(&given_positions);
         self.record_loop_motion();
         if self.is_constrained() {
             self.loops.select(&self.chart);
@@ -288,6 +311,19 @@ impl Dynamics {
             self.lock();
         }
         self.find_indeterminate().map_err(|source| Error::Mechanics { t, source })
+    }
+
+    /// Joints that the assembly has moved, by more than rounding of what is written in a scene, and redundant rows.
+    fn find_remarks(&mut self, given: &[f64]) {
+        let Self { compiled, point, loops, chart, .. } = self;
+        let model = &*compiled.model;
+        let is_loop_joint = |v: usize| model.coupled.closures.iter().any(|closure| closure.v == Some(v));
+        let is_moved = |v: usize| (point.xi[v] - given[v]).abs() > WRITTEN * (1.0 + given[v].abs());
+        let moved = (0..given.len()).filter(|&v| !is_loop_joint(v) && is_moved(v)).map(|v| (v, given[v], point.xi[v]));
+        loops.moved = moved.collect();
+        let mut redundant: Vec<usize> = loops.left_out(chart).collect();
+        redundant.sort_unstable();
+        loops.redundant = redundant;
     }
 
     /// Finds the contacts whose load reads a component of a reaction that is not orthogonal to the null space of Jᵀ.

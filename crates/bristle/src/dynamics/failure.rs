@@ -25,6 +25,14 @@ pub(crate) enum Failure {
         contacts: Vec<usize>,
         is_exhaustive: bool,
     },
+    /// How these contacts at rest share the load, and the loads that follow from it, do not converge.
+    Shares {
+        contacts: Vec<usize>,
+    },
+    /// A stuck clutch between joints of which one depends on others by a loop.
+    DependentClutch {
+        contact: usize,
+    },
     /// The convex solver of a `RealTime` step has not converged.
     Unbalanced {
         contact: usize,
@@ -149,6 +157,22 @@ impl Dynamics {
             }
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
+            }
+            Failure::Shares { contacts } => {
+                let names: Vec<String> =
+                    contacts.iter().map(|&c| format!("`{}`", self.compiled.contact_name(c))).collect();
+                let (joint, names) = (contacts.first().copied().unwrap_or(0), names.join(", "));
+                let reason = format!(
+                    "friction limits and loads do not converge: {names} hold a loop together, and no distribution of \
+                     friction was found whose reactions give the limits back that it was found with"
+                );
+                Error::Modes { t, joint: self.compiled.contact_name(joint).into(), reason }
+            }
+            Failure::DependentClutch { contact } => {
+                let reason = "the clutch sticks while the loop moves joints of both of its sides: a fixed step of \
+                              `RealTime` takes its constraint as constant, so use `Dopri5`, or `LuGre` in the clutch"
+                    .into();
+                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason }
             }
             Failure::Inconsistent { contacts, is_exhaustive } => {
                 let names: Vec<String> =

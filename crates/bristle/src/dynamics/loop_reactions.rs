@@ -42,8 +42,11 @@ const MAX_CORRECTIONS: usize = 60;
 
 /// Limit of the iterations of (14), and the change of loads, relative to the largest, that ends them: well below the
 /// accuracy of event location.
-const MAX_SHARES: usize = 100;
+const MAX_SHARES: usize = 1000;
 const SHARED: f64 = 1e-12;
+
+/// Changes that shrink by less than this factor in an iteration of (14) do not converge.
+const NO_PROGRESS: f64 = 0.999;
 
 /// The shortest step of s on the branch from zero friction.
 const SHORTEST: f64 = 1e-4;
@@ -108,8 +111,8 @@ impl Dynamics {
                 largest = largest.max(load);
                 (self.point.force[c], self.point.load[c]) = (force, self.point.load[c] + relaxed * more);
             }
-            // loads that overshoot take smaller steps
-            relaxed *= if change > before { 0.5 } else { 1.0 };
+            // loads that overshoot, or go to and fro, take smaller steps
+            relaxed *= if change > NO_PROGRESS * before { 0.5 } else { 1.0 };
             before = change;
             self.apply_outside();
             // false for NaN
@@ -121,7 +124,7 @@ impl Dynamics {
             loops.take_least(&mut point.closure_force);
         }
         let contacts = self.compiled.model.reaction_loaded.iter().copied().filter(|&c| self.sticks(c)).collect();
-        Err(Failure::Inconsistent { contacts, is_exhaustive: false })
+        Err(Failure::Shares { contacts })
     }
 
     /// The wrenches of callers, or none in the equation of impulses.

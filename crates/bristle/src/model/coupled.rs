@@ -13,8 +13,9 @@
 //!
 //! Couplings are in order of their names, whatever the order in which they were spawned.
 
+use crate::constraint::loops::between;
 use crate::model::Model;
-use bristle_multibody::{Error, Placement, Poses};
+use bristle_multibody::{Error, JointKind, Placement, Poses};
 
 /// A closure of a loop: a frame of body b coincides with a frame of body a, or its origin does.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +41,12 @@ impl Closure {
     /// Component of the relative velocity (angular first, world axes) in row `k`.
     pub(crate) fn component(&self, k: usize) -> usize {
         if self.is_point { 3 + k } else { k }
+    }
+
+    /// Whether a free joint lies between both links, so that the closure acts on it.
+    pub(crate) fn moves_free(&self, model: &Model) -> bool {
+        let kind = |v: usize| model.tree.kinds[model.joint_of[v]];
+        between(model, self.bodies).into_iter().any(|v| kind(v) == JointKind::Free)
     }
 
     /// Both frames in the world.

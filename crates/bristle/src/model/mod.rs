@@ -340,17 +340,6 @@ impl Model {
 }
 
 impl Compiled {
-    /// Refuses machines with loop joints where they are not supported.
-    pub(crate) fn refuse_loops(&self, whatever: &str, instead: &str) -> crate::Result<()> {
-        match self.model.coupled.closures.first() {
-            None => Ok(()),
-            Some(closure) => {
-                let reason = format!("loop joints are not supported by {whatever} yet: {instead}");
-                Err(crate::Error::Coupling { name: closure.name.clone(), reason })
-            }
-        }
-    }
-
     /// The contacts with stops.
     pub(crate) fn with_stops(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.inputs.contacts.len()).filter(|&c| self.inputs.contacts[c].stops.is_some())

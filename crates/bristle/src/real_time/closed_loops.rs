@@ -15,6 +15,7 @@
 //! Reactions contain the constraint forces of the closures: of least norm, with the same effect as the impulses that
 //! (1) lacks in the rows of the dependent velocities.
 
+use super::floating::settle;
 use super::reduced_coordinates::{Dependent, ReducedCoordinates, Sparse, difference};
 use super::{RealTime, Start, StepError};
 use crate::constraint::coordinates::Coordinates;
@@ -36,6 +37,8 @@ pub(crate) struct LoopStep {
     pub force: Vec<f64>,
     /// Bounds to which joints are to be brought, NaN for the others: see [`RealTime::find_landings`].
     pub target: Vec<f64>,
+    /// 1 for each stuck joint; scratch.
+    pub stuck: Vec<f64>,
     /// Elimination for redundant contacts; scratch.
     redundancy: Elimination,
     lu: Lu,
@@ -56,6 +59,7 @@ impl LoopStep {
             chart: Chart::new(compiled),
             force: vec![0.0; loops.n_rows],
             target: vec![f64::NAN; n_v],
+            stuck: vec![0.0; n_v],
             redundancy: Elimination::over(n_v + n_contacts, (0..n_v + n_contacts).collect(), n_contacts),
             lu: Lu::new(n_v),
             y: vec![0.0; n_v],
@@ -210,6 +214,21 @@ impl RealTime {
         let Some(step) = loops else { return Ok(false) };
         step.target.fill(f64::NAN);
         stops.landings(compiled, coordinates, &end.v, xi, &mut step.target)
+    }
+
+    /// Free joints once more, after the loops of their trees have been closed: their momentum stays.
+    pub fn float_again(
+        &self,
+        compiled: &Compiled,
+        work: &mut Work,
+        q_ref: &[f64],
+        (xi, q, v): (&mut [f64], &mut [f64], &mut [f64]),
+        h: f64,
+    ) -> Result<(), StepError> {
+        if !self.floated.is_empty() {
+            settle(&self.floated, &compiled.model.tree, work, q_ref, (xi, q, v), h)?;
+        }
+        Ok(())
     }
 
     /// Takes T at the start of a step; all arrays have the number of independent velocities that it has.

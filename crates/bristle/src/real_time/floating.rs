@@ -39,9 +39,23 @@ pub(super) fn free_joints(model: &Model) -> Vec<usize> {
     (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free).collect()
 }
 
+/// (1), and what (2) takes from the start of a step, of the tree that floats on one joint.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Floated {
+    root: usize,
+    /// R₀, ω₀, and the angular velocity coordinates.
+    R: Matrix3<f64>,
+    omega: Vector3<f64>,
+    before: Vector3<f64>,
+    /// C₁ and its rate p₁/m, L₁.
+    center: Vector3<f64>,
+    rate: Vector3<f64>,
+    momentum: Vector3<f64>,
+}
+
 /// Sets poses and velocities of the `free` joints at the end of the step; `end` holds those of all other joints.
 pub(super) fn float(
-    end: &mut End,
+    (end, floated): (&mut End, &mut Vec<Floated>),
     free: &[usize],
     model: &Model,
     work: &mut Work,
@@ -55,9 +69,8 @@ pub(super) fn float(
     let Start { q_ref, q, v, .. } = start;
     let End { xi: xi1, q: q1, v: v1, change, .. } = end;
     let gravity = work.outside.gravity;
-    chart_point(model, q_ref, xi1, q1)?;
+    floated.clear();
     for &root in free {
-        let k = model.v_index[root];
         let (force, moment) = outside(model, work, root, start.middle, v, effort)?;
         let motion = link_motion(model, work, root, q, v)?;
         let tree = floating_tree(model, work, root, q, v)?;
@@ -70,24 +83,44 @@ pub(super) fn float(
         let force = force + gravity * tree.mass;
         let rate = R * (motion.velocity.linear() + omega.cross(&tree.center) + tree.center_rate);
         let rate1 = rate + force * (h / tree.mass);
-        let center1 = motion.origin + R * tree.center + (rate + rate1) * (0.5 * h);
+        let center = motion.origin + R * tree.center + (rate + rate1) * (0.5 * h);
+        let momentum = R * (tree.inertia * omega + tree.spin) + moment * h;
+        let k = model.v_index[root];
+        let before = Vector3::new(v[k], v[k + 1], v[k + 2]);
+        floated.push(Floated { root, R, omega, before, center, rate: rate1, momentum });
+    }
+    settle(floated, model, work, q_ref, (xi1, q1, v1), h)?;
+    for &root in free {
+        let k = model.v_index[root];
+        (k..k + 6).for_each(|l| change[l] = v1[l] - v[l]);
+    }
+    Ok(())
+}
 
-        // (2): the rotation about it
-        let momentum1 = R * (tree.inertia * omega + tree.spin) + moment * h;
-        let first = omega + Vector3::new(v1[k] - v[k], v1[k + 1] - v[k + 1], v1[k + 2] - v[k + 2]);
+/// Poses and velocities of free joints at the end of a step by (2), beside those of the other joints: chart coordinates
+/// (from which q follows) and velocities.
+pub(super) fn settle(
+    floated: &[Floated],
+    model: &Model,
+    work: &mut Work,
+    q_ref: &[f64],
+    (xi1, q1, v1): (&mut [f64], &mut [f64], &mut [f64]),
+    h: f64,
+) -> Result<(), Error> {
+    chart_point(model, q_ref, xi1, q1)?;
+    for Floated { root, R, omega, before, center, rate, momentum } in floated.iter().copied() {
+        let k = model.v_index[root];
+        let first = omega + Vector3::new(v1[k], v1[k + 1], v1[k + 2]) - before;
         let tree = floating_tree(model, work, root, q1, v1)?;
-        let R1 = turn(&tree, &R, &momentum1, &omega, first, h);
-        set_free_pose(model, work, root, &R1, &(center1 - R1 * tree.center), q1, v1)?;
+        let R1 = turn(&tree, &R, &momentum, &omega, first, h);
+        set_free_pose(model, work, root, &R1, &(center - R1 * tree.center), q1, v1)?;
 
         // velocities from the momentum and the rotation as it is stored: momentum is exact whatever Newton has left
         let R1 = link_motion(model, work, root, q1, v1)?.rotation;
-        let spin = turned_back(&R1, &momentum1) - tree.spin;
+        let spin = turned_back(&R1, &momentum) - tree.spin;
         let Some(omega1) = tree.inertia.lu().solve(&spin) else { continue };
-        let linear = turned_back(&R1, &rate1) - omega1.cross(&tree.center) - tree.center_rate;
+        let linear = turned_back(&R1, &rate) - omega1.cross(&tree.center) - tree.center_rate;
         set_free_velocity(model, work, root, &Motion::new(omega1, linear), q1, v1)?;
-        for l in k..k + 6 {
-            change[l] = v1[l] - v[l];
-        }
     }
     configuration_difference(model, q_ref, q1, xi1)?;
     Ok(())

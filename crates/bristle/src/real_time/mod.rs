@@ -78,7 +78,7 @@ use bristle_friction::Mode;
 use bristle_multibody::{Poses, Work};
 pub(crate) use closed_loops::LoopStep;
 use convex_solver::{Accuracy, ConvexSolver};
-use floating::{float, free_joints};
+use floating::{Floated, float, free_joints};
 use impulse_law::ImpulseLaw;
 use interior_point::InteriorPoint;
 use ledger::{add_energies, constraint_forces};
@@ -122,6 +122,8 @@ pub(crate) struct RealTime {
     /// Whether each velocity is angular: linear and angular velocities are never compared.
     is_angular: Vec<bool>,
     free: Vec<usize>,
+    /// Their momentum at the end of the last step.
+    floated: Vec<Floated>,
     poses: Poses,
     /// Mean positions of a step, read through [`Start`], and their displacements.
     middle: Vec<f64>,
@@ -188,6 +190,7 @@ impl RealTime {
             impulse_residual: vec![0.0; n_v],
             is_angular: (0..n_v).map(|k| compiled.model.tree.turns(k)).collect(),
             free: free_joints(&compiled.model.tree),
+            floated: Vec::with_capacity(compiled.model.free.len()),
             poses: Poses::new(&compiled.model.tree),
             middle: vec![0.0; n_q],
             displacement: vec![0.0; n_v],
@@ -398,7 +401,7 @@ fn complete(
     quad: &mut [f64],
 ) -> Result<(), StepError> {
     constraint_forces(rt, compiled, h)?;
-    let RealTime { coordinates, equations, contacts, solver, stops, end, free, loops, .. } = &mut *rt;
+    let RealTime { coordinates, equations, contacts, solver, stops, end, free, floated, loops, .. } = &mut *rt;
     // (2)
     let at_impact = stops.share_of_end(compiled, solver, start, h).filter(|_| !equations.is_order_one);
     let share = at_impact.unwrap_or(equations.share_of_end());
@@ -414,7 +417,7 @@ fn complete(
         stops.set_positions(compiled, coordinates, start, h, &end.v, &mut end.xi)?;
         coordinates.set_positions(&mut end.xi);
     }
-    float(end, free, &compiled.model.tree, work, start, &compiled.inputs.effort, h)?;
+    float((end, floated), free, &compiled.model.tree, work, start, &compiled.inputs.effort, h)?;
     if !free.is_empty() {
         stops.set_positions(compiled, coordinates, start, h, &end.v, &mut end.xi)?;
     }

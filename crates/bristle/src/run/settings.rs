@@ -76,12 +76,12 @@ impl Solver {
     /// The system of a machine with these options.
     pub fn system(&self, compiled: Compiled) -> Result<Machine> {
         if self.options.method == Method::RealTime {
-            if !compiled.model.free.is_empty() {
-                compiled
-                    .refuse_loops("`RealTime` with free joints", "use `Dopri5`, or joints in place of the free one")?;
-            }
-            if compiled.inputs.contacts.iter().any(|contact| contact.b.is_some() && contact.is_event_driven()) {
-                compiled.refuse_loops("`RealTime` with dry clutches", "use `Dopri5`, or `LuGre` in the clutches")?;
+            // momentum moves free joints, and loops within one floating tree do not change it
+            let model = &*compiled.model;
+            if let Some(closure) = model.coupled.closures.iter().find(|closure| closure.moves_free(model)) {
+                let reason = "`RealTime` moves free joints by their momentum, which this loop joint changes: use \
+                              `Dopri5`, or joints in place of the free one";
+                return Err(Error::Coupling { name: closure.name.clone(), reason: reason.to_owned() });
             }
         }
         if self.constraints != solver::Constraints::Reduced {

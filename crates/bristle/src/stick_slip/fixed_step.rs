@@ -74,7 +74,7 @@ impl Machine {
         });
         let stepped = stepped.and_then(|()| {
             self.take_state();
-            self.end_loop_step()
+            self.end_loop_step(h)
         });
         if let Err(failure) = stepped {
             self.dynamics.diagnostics.failure = Some(failure);

@@ -7,6 +7,7 @@
 //! has taken its motion as linear.
 
 use super::machine::Machine;
+use crate::constraint::coordinates::sticks;
 use crate::dynamics::{Dynamics, Failure};
 use crate::real_time::{LoopStep, RealTime};
 
@@ -34,7 +35,7 @@ impl Machine {
         }
         let is_new = self.with_loop_coordinates(|dynamics, step, _| {
             dynamics.close_loops();
-            let is_needed = dynamics.loops.is_steep() | mark_stuck(dynamics);
+            let is_needed = dynamics.loops.is_steep() | mark_stuck(dynamics, &mut step.stuck);
             if dynamics.loops.failure.is_some() || !is_needed {
                 return false;
             }
@@ -52,7 +53,15 @@ impl Machine {
             dynamics.chart.slope.clear();
             is_new
         });
-        let Self { dynamics: Dynamics { compiled, point, loops, .. }, real_time, .. } = self;
+        let Self { dynamics: Dynamics { compiled, point, loops, chart, state, scheme, .. }, real_time, .. } = self;
+        // the row of a stuck clutch must not change within a step
+        let depends = |v: usize| chart.v[v] == 1.0 && chart.dependent.contains(&v);
+        let moves = point.v.iter().any(|v| *v != 0.0);
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate().filter(|_| moves) {
+            if contact.b.is_some_and(|b| depends(contact.v) || depends(b)) && sticks((compiled, scheme), state, c) {
+                return Err(Failure::DependentClutch { contact: c });
+            }
+        }
         if let Some(rt) = real_time {
             rt.take_loops(compiled);
             if is_new {
@@ -63,7 +72,7 @@ impl Machine {
     }
 
     /// Closes the loops at the end of a step. Stuck joints keep their positions and velocity 0.0.
-    pub(super) fn end_loop_step(&mut self) -> Result<(), Failure> {
+    pub(super) fn end_loop_step(&mut self, h: f64) -> Result<(), Failure> {
         if !self.dynamics.loops.is_any() || self.dynamics.point.v.iter().all(|v| *v == 0.0) {
             return Ok(());
         }
@@ -75,10 +84,13 @@ impl Machine {
                 if !dynamics.sticks(c) {
                     continue;
                 }
-                let v = dynamics.compiled.inputs.contacts[c].v;
+                let contact = &dynamics.compiled.inputs.contacts[c];
                 let point = &mut dynamics.point;
-                has_moved |= point.v[v] != 0.0 || point.xi[v] != at_rest[v];
-                point.xi[v] = at_rest[v];
+                has_moved |= contact.rate(&point.v) != 0.0;
+                for v in [Some(contact.v), contact.b].into_iter().flatten() {
+                    has_moved |= point.xi[v] != at_rest[v];
+                    point.xi[v] = at_rest[v];
+                }
             }
             if has_moved && dynamics.loops.failure.is_none() {
                 // a joint that has just come to rest, or that others hold
@@ -87,6 +99,10 @@ impl Machine {
             false
         });
         self.land_on_stops()?;
+        let Self { dynamics: Dynamics { compiled, work, state, point, .. }, real_time, .. } = self;
+        if let Some(rt) = real_time {
+            rt.float_again(compiled, work, &state.q_ref, (&mut point.xi, &mut point.q, &mut point.v), h)?;
+        }
         self.dynamics.loops.failure.map_or(Ok(()), |failure| Err(failure.into()))
     }
 
@@ -147,17 +163,18 @@ fn close_beside_stuck(dynamics: &mut Dynamics, step: &mut LoopStep, placed: impl
     std::mem::swap(&mut dynamics.chart, &mut step.chart);
 }
 
-/// Marks the stuck joints of a moving machine in the chart. Whether they have changed, and one of them depends on
-/// others.
-fn mark_stuck(dynamics: &mut Dynamics) -> bool {
+/// Marks the stuck joints of a moving machine in the chart, those of stuck clutches included: of independent ones the
+/// rows are constant. Whether they have changed, and one of them depends on others. `stuck` is scratch.
+fn mark_stuck(dynamics: &mut Dynamics, stuck: &mut [f64]) -> bool {
     if dynamics.point.v.iter().all(|v| *v == 0.0) {
         return false;
     }
-    let (mut has_changed, mut is_dependent) = (false, false);
-    for c in 0..dynamics.state.mode.len() {
-        let (v, mark) = (dynamics.compiled.inputs.contacts[c].v, f64::from(u8::from(dynamics.sticks(c))));
-        has_changed |= std::mem::replace(&mut dynamics.chart.v[v], mark) != mark;
-        is_dependent |= mark == 1.0 && dynamics.chart.dependent.contains(&v);
+    stuck.fill(0.0);
+    for c in (0..dynamics.state.mode.len()).filter(|&c| dynamics.sticks(c)) {
+        let contact = &dynamics.compiled.inputs.contacts[c];
+        [Some(contact.v), contact.b].into_iter().flatten().for_each(|v| stuck[v] = 1.0);
     }
-    has_changed && is_dependent
+    let has_changed = dynamics.chart.v != stuck;
+    dynamics.chart.v.copy_from_slice(stuck);
+    has_changed && dynamics.chart.dependent.iter().any(|&v| stuck[v] == 1.0)
 }

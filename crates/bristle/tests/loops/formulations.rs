@@ -103,3 +103,23 @@ fn bristles_under_reactions_agree_in_all_formulations() {
         assert_same(&first, &second, "bristles");
     }
 }
+
+/// All joints stuck: the copy holds with every bit, and lets go at the same instant.
+#[test]
+fn a_snapshot_of_a_stuck_loop_lets_go_at_the_same_instant() {
+    let scene = load("four_bar_sine");
+    let mut sim = Simulation::new(&scene).unwrap();
+    // held from 0.318 s to 0.536 s
+    sim.run_until(0.45).unwrap();
+    assert!(sim.velocities().iter().all(|v| *v == 0.0));
+    let (snapshot, held) = (sim.snapshot().unwrap(), sim.positions().to_vec());
+    let mut other = Simulation::new(&scene).unwrap();
+    other.restore(&snapshot).unwrap();
+    let (first, second) = (sim.run_until(0.9).unwrap(), other.run_until(0.9).unwrap());
+    let at = first.events().first().unwrap().t;
+    assert!((at - 0.5357472331770485).abs() < 1e-8, "{at}");
+    assert_eq!(first.events(), second.events());
+    assert_eq!(sim.positions(), other.positions());
+    assert_eq!(sim.velocities(), other.velocities());
+    assert_ne!(sim.positions(), held);
+}

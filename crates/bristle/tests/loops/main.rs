@@ -10,4 +10,5 @@ mod pins;
 mod random;
 mod real_time;
 mod references;
+mod spatial;
 mod stops;

@@ -12,10 +12,37 @@ const MANY_STIFF: usize = 1000;
 /// bound on a step, makes 1 %.
 const MANY_RINGING: usize = 10_000;
 
+/// The relative motions that the rows of a closure prevent, world axes.
+const COMPONENTS: [&str; 6] =
+    ["rotation about x", "rotation about y", "rotation about z", "shift along x", "shift along y", "shift along z"];
+
 impl Simulation {
     /// Warnings of the scene, such as a law that is not passive: the first of [`Simulation::warnings`].
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// What the start has done to close the loops of a machine, in sentences: the joints that it has moved from where
+    /// they were given, and the constraints that are redundant there. They are no warnings.
+    pub fn remarks(&self) -> Vec<String> {
+        let (compiled, loops) = (self.compiled(), &self.run.system.dynamics.loops);
+        let model = &compiled.model;
+        let moved = loops.moved.iter().map(|&(v, given, found)| {
+            let name = &model.tree.joint_names[model.joint_of[v]];
+            format!("joint `{name}` starts at {found:?} in place of {given:?}: there the loops are closed")
+        });
+        let redundant = model.coupled.closures.iter().enumerate().filter_map(|(k, closure)| {
+            let rows = loops.redundant.iter().filter(|&&row| loops.closure_of(row) == k);
+            let what: Vec<&str> = rows.map(|row| COMPONENTS[closure.component(row - loops.first_row(k))]).collect();
+            let (last, others) = what.split_last()?;
+            let list = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+            let (rows, are) = if others.is_empty() { ("row", "is") } else { ("rows", "are") };
+            Some(format!(
+                "loop joint `{}`: the {rows} of {list} {are} redundant, implied by other constraints, and left out",
+                closure.name
+            ))
+        });
+        moved.chain(redundant).collect()
     }
 
     /// Warnings of the scene and of the run so far: bearings near jamming and bearings whose load did not converge in a

@@ -297,9 +297,11 @@ pub enum Error {
         /// Joint or coupling furthest from balance.
         contact: String,
     },
-    /// A joint changes between sticking and slipping without end.
-    #[error("`{joint}` sticks and slips without end at t = {t}: more than {burst} events in quick succession")]
+    /// A joint changes between sticking and slipping, or strikes its stop, without end.
+    #[error("`{joint}` {what} without end at t = {t}: more than {burst} events in quick succession")]
     ModeCycle {
+        /// What it does: "sticks and slips", or strikes a stop.
+        what: &'static str,
         /// Time, s.
         t: f64,
         /// The joint or coupling.

@@ -200,6 +200,12 @@ impl Work {
         self.rows.armature[k] = change;
     }
 
+    /// The change of the armature of velocity `k`, see [`Work::change_armature`].
+    #[inline(always)]
+    pub fn armature_change(&self, k: usize) -> f64 {
+        self.rows.armature[k]
+    }
+
     /// D_i = P_iᵀ IA_i S_i + armature of the last [`factor_rows`]; 0 for locked, fixed and free joints.
     #[inline(always)]
     pub fn pivot_value(&self, i: usize) -> f64 {

@@ -37,7 +37,7 @@ use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{Error, Model, Work, solve_rows};
+use bristle_multibody::{Error, Model, Work, factor_rows_at, solve_rows};
 pub(crate) use coordinates::Coordinates;
 use distribution::Distribution;
 pub(crate) use elimination::{Elimination, Left};
@@ -102,13 +102,20 @@ impl Constraints {
 }
 
 impl Constraints {
-    /// M⁻¹ Gᵀ and the factors of the Delassus matrix G M⁻¹ Gᵀ, with the present factorisation of M.
+    /// The factors of M, at the transforms that `work` holds; M⁻¹ Gᵀ and the factors of the Delassus matrix G M⁻¹ Gᵀ.
     pub fn factor(
         &mut self,
         coordinates: &Coordinates,
         (model, work, rows): (&Model, &mut Work, &[Motion]),
         joint_of: &[usize],
     ) -> Result<(), Error> {
+        let is_done = match &mut self.reduced {
+            Some(reduced) => reduced.factor_tree(coordinates, (model, work, rows))?,
+            None => false,
+        };
+        if !is_done {
+            factor_rows_at(model, work, rows, &coordinates.locked)?;
+        }
         if let Some(reduced) = &mut self.reduced
             && reduced.factor(coordinates, (model, work, rows), joint_of)?
         {
@@ -117,7 +124,7 @@ impl Constraints {
         self.factor_each(coordinates, model, work, joint_of)
     }
 
-    /// The same by (6), never by the reduced equations.
+    /// The same by (6), with the present factors of M, never by the reduced equations.
     pub fn factor_each(
         &mut self,
         coordinates: &Coordinates,
@@ -163,7 +170,7 @@ impl Constraints {
             || reduced.map_or_else(|| self.delassus.determinant().0 > 0.0, |reduced| reduced.is_positive())
     }
 
-    /// Corrects x = M⁻¹ b by (6) and adds Gᵀλ to `b`.
+    /// Corrects x = M⁻¹ b by (6) and adds Gᵀλ to `b`: the factors of the tree then give x.
     pub fn correct(
         &mut self,
         coordinates: &Coordinates,

@@ -11,13 +11,22 @@
 //! every part at once. A row of 3,000 joints that mimic one another has one independent velocity and takes one
 //! product; (6) would take 3,000 substitutions and a matrix of 3,000 × 3,000. Which of the two is used is decided by
 //! their cost alone, unless the machine has armature transfers: (6) divides by transferred inertias, (7) does not.
+//!
+//! **Factors of the tree.** Of M⁻¹ (7) needs nothing. Where loads are reactions, one substitution by the factors of the
+//! tree gives the change of every force, M x = b + Gᵀλ. A transfer of ρ to joint a takes ρ r² from joint b, and where
+//! links without mass follow one another, M is then indefinite: three hinges in line, only the last link of which has
+//! mass. The factors are therefore those of M + P, P being twice what was taken, and the substitution is that of
+//!
+//! ```text
+//! (M + P) x = b + Gᵀλ + P x                                                                              (8)
+//! ```
 
 use super::ABSENT;
 use crate::constraint::coordinates::Coordinates;
 use crate::model::Compiled;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{Error, Model, Work, multiply_rows};
+use bristle_multibody::{Error, Model, Work, factor_rows_at, multiply_rows};
 
 /// So many rows are always eliminated by (6).
 pub(super) const FEW: usize = 64;
@@ -33,6 +42,9 @@ pub(super) struct Reduced {
     /// Independent velocities of each part, and the factors of its block.
     members: Vec<Vec<usize>>,
     blocks: Vec<Lu>,
+    /// P of (8) by velocity; what the armatures were changed by before.
+    taken: Vec<(usize, f64)>,
+    changes: Vec<f64>,
     /// T e, M T e and a right-hand side; `n_v`, and as many as a part has.
     x: Vec<f64>,
     product: Vec<f64>,
@@ -49,9 +61,19 @@ impl Reduced {
         if is_needed {
             turning.part_of.iter().for_each(|&part| sizes[part] += 1);
         }
+        let mut taken: Vec<(usize, f64)> = Vec::new();
+        for (v, inertia) in compiled.model.armature_transfers.iter().map(|transfer| transfer.from) {
+            let inertia = 2.0 * inertia;
+            match taken.iter_mut().find(|entry| entry.0 == v) {
+                Some(entry) => entry.1 += inertia,
+                None => taken.push((v, inertia)),
+            }
+        }
         Self {
             is_used: false,
             is_needed,
+            changes: vec![0.0; taken.len()],
+            taken,
             members: sizes.iter().map(|&n| Vec::with_capacity(n)).collect(),
             blocks: sizes.iter().map(|&n| Lu::new(n)).collect(),
             part_of: turning.part_of.clone(),
@@ -77,6 +99,24 @@ impl Reduced {
     /// Whether det G M⁻¹ Gᵀ is positive: as det Tᵀ M T is, all pivots of M being positive.
     pub fn is_positive(&self) -> bool {
         self.blocks.iter().map(|block| block.determinant().0).product::<f64>() > 0.0
+    }
+
+    /// Factors of the tree for (8); `false` where they are those of M.
+    pub fn factor_tree(
+        &mut self,
+        coordinates: &Coordinates,
+        (model, work, rows): (&Model, &mut Work, &[Motion]),
+    ) -> Result<bool, Error> {
+        if !self.is_needed || coordinates.dependent.is_empty() {
+            return Ok(false);
+        }
+        for (change, &(v, inertia)) in self.changes.iter_mut().zip(&self.taken) {
+            *change = work.armature_change(v);
+            work.change_armature(v, *change + inertia);
+        }
+        let factored = factor_rows_at(model, work, rows, &coordinates.locked);
+        self.changes.iter().zip(&self.taken).for_each(|(&change, &(v, _))| work.change_armature(v, change));
+        factored.map(|()| true)
     }
 
     /// Factors of the blocks; `false` where (6) costs less.
@@ -128,7 +168,7 @@ impl Reduced {
         Ok(true)
     }
 
-    /// x by (7), and Gᵀλ added to `b`; `false` where (6) is used.
+    /// x by (7), and Gᵀλ and P x of (8) added to `b`; `false` where (6) is used.
     pub fn correct(
         &mut self,
         coordinates: &Coordinates,
@@ -162,6 +202,8 @@ impl Reduced {
                 b[i] -= c * lambda;
             }
         }
+        // (8)
+        self.taken.iter().for_each(|&(v, inertia)| b[v] += inertia * x[v]);
         Ok(true)
     }
 }

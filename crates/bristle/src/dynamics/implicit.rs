@@ -29,7 +29,7 @@ use crate::constraint::coordinates::Coordinates;
 use crate::model::{Compiled, Model};
 use crate::solver::Formulation;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{Model as Tree, Work, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{Model as Tree, Work, aba_hybrid, axis_row, rnea, solve_rows};
 
 /// Limit of the corrections; quadratic convergence takes five without a predictor.
 const MAX_CORRECTIONS: usize = 40;
@@ -221,7 +221,6 @@ fn iterate(
                 n_hat[c] = bearing.normal_load(&force[c], kappa[c]).1;
                 rows[contact.joint] = bearing.set_row(&n_hat[c], s * kappa[c], (model, work), place);
             }
-            factor_rows_at(model, work, rows, locked)?;
             constraints.factor(coordinates, (model, work, rows), joint_of)?;
             counters.n_sweeps += 1;
         }

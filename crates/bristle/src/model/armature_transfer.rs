@@ -101,7 +101,9 @@ impl Model {
         let mut mass = DMatrix::zeros(tree.n_v, tree.n_v);
         crba(tree, &mut work, &q, &mut mass).ok()?;
         let added = |v: usize| if mass[(v, v)] > 0.0 { EPSILON * mass[(v, v)] } else { 1.0 };
-        let armature: Vec<f64> = (0..tree.n_v).map(|v| tree.armature()[v] + added(v)).collect();
+        let mut armature: Vec<f64> = (0..tree.n_v).map(|v| tree.armature()[v] + added(v)).collect();
+        // without what was taken, which leaves no mass matrix for links without mass in line (`constraints/reduced`)
+        self.armature_transfers.iter().for_each(|transfer| armature[transfer.from.0] += 2.0 * transfer.from.1);
         factor_with_armature(tree, &mut work, &q, &vec![false; tree.n_bodies()], &armature).ok()?;
         let articulated = |v: usize| {
             let i = tree.joint_of_velocity(v);

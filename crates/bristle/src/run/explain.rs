@@ -32,7 +32,8 @@ pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
         (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
         (Integrate::NonFinite { t, h, component, .. }, _) => diverged(system, t, h, component),
         (Integrate::EventBudget { t, event: FiredEvent::Root { index, .. }, burst, .. }, _) => {
-            Error::ModeCycle { t, joint: system.name_of_event(index), burst }
+            let what = if system.is_stop_event(index) { "strikes its stop" } else { "sticks and slips" };
+            Error::ModeCycle { t, what, joint: system.name_of_event(index), burst }
         }
         (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {
             // a residual form without solution has no pivots that indicate a jam

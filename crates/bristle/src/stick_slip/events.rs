@@ -95,6 +95,11 @@ impl Machine {
         self.contact_of_event(index).or(kink).map_or("", |c| self.dynamics.compiled.contact_name(c)).to_owned()
     }
 
+    /// Whether an event is that of a stop which is struck.
+    pub(crate) fn is_stop_event(&self, index: usize) -> bool {
+        self.gap_of(index).is_some()
+    }
+
     /// Sets the rule of prescribed steps.
     pub(crate) fn set_step_control(&mut self, control: Control) {
         self.dynamics.scheme.step_control = control;

@@ -25,7 +25,7 @@ use crate::model::stops::with_stop;
 use crate::modes::{Levelled, ModeError, select_with};
 use crate::solver::Formulation;
 use bristle_friction::Mode;
-use bristle_multibody::{axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{axis_row, rnea, solve_rows};
 use tree_problem::TreeProblem;
 pub(super) use work::TransitionWork;
 
@@ -424,7 +424,7 @@ impl Machine {
         } = self;
         let Model { joint_of, .. } = &*compiled.model;
         let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
-        let Coordinates { locked, active, .. } = &*coordinates;
+        let Coordinates { active, .. } = &*coordinates;
         for &c in &compiled.model.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
             work.change_armature(contacts[c].v, 0.0);
@@ -434,7 +434,6 @@ impl Machine {
         let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        factor_rows_at(model, work, rows, locked)?;
         constraints.factor(coordinates, (model, work, rows), joint_of)?;
         x.copy_from_slice(solve_rows(model, work, b)?);
         constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;

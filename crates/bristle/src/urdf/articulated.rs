@@ -7,11 +7,15 @@
 //!
 //! D vanishes where nothing resists: behind a joint without mass, about an axis through all the mass, and about one of
 //! three intersecting axes that carry a point mass.
+//!
+//! Joints that `mimic` ties move together: three hinges in line, only the last link of which has mass, are free to
+//! buckle, unless two of them are tied. There D is a pivot of Tᵀ M T, by the composite-rigid-body algorithm (section
+//! 6.2), with q̇ = T q̇_leaders.
 
 #![expect(clippy::arithmetic_side_effects, reason = "matrices of f64")]
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use nalgebra::{Matrix3, Matrix6, UnitQuaternion, Vector3, Vector6};
+use nalgebra::{DMatrix, Matrix3, Matrix6, UnitQuaternion, Vector3, Vector6};
 
 /// Spatial inertia of a link about its origin, from mass, centre of mass and the inertia about it; angular rows first.
 pub(super) fn spatial(m: f64, c: Vector3<f64>, I: &Matrix3<f64>) -> Matrix6<f64> {
@@ -58,6 +62,123 @@ pub(super) fn articulated_inertias(links: &[Matrix6<f64>], joints: &[Carrier]) -
         .collect()
 }
 
+/// Joints of a machine in which D of tied joints is looked for: the work is n³.
+const MAX_TIED: usize = 500;
+
+/// Of every joint that leads itself: whether nothing resists it while all others move freely, tied as `follows` says,
+/// by the leader and the ratio to it. `None` for machines too large for it.
+pub(super) fn unresisted(
+    links: &[Matrix6<f64>],
+    joints: &[Carrier],
+    follows: &[Option<(usize, f64)>],
+) -> Option<Vec<bool>> {
+    if joints.len() > MAX_TIED {
+        return None;
+    }
+    let leaders: Vec<(usize, f64)> = (0..joints.len()).map(|j| leader(follows, j)).collect();
+    let mut carrier = vec![None; links.len()];
+    joints.iter().enumerate().for_each(|(j, joint)| carrier[joint.child] = Some(j));
+    let depths: Vec<usize> = (0..joints.len()).map(|j| depth(joints, &carrier, j)).collect::<Option<_>>()?;
+    let mut order: Vec<usize> = (0..joints.len()).collect();
+    order.sort_by_key(|&j| std::cmp::Reverse(depths[j]));
+
+    let mut composite = links.to_vec();
+    for &j in &order {
+        if !matches!(joints[j].axis, Axis::Free) {
+            let X = to_child(&joints[j]);
+            let felt = X.transpose() * composite[joints[j].child] * X;
+            composite[joints[j].parent] += felt;
+        }
+    }
+    let mut M = DMatrix::<f64>::zeros(joints.len(), joints.len());
+    let mut sizes = vec![0.0; joints.len()];
+    for (j, joint) in joints.iter().enumerate() {
+        let Some(S) = along(joint.axis) else { continue };
+        let (own, ratio) = leaders[j];
+        let mut F = composite[joint.child] * S;
+        M[(own, own)] += ratio * ratio * S.dot(&F);
+        sizes[own] += ratio * ratio * size(joint.axis, &composite[joint.child]);
+        let mut below = joint;
+        loop {
+            F = to_child(below).transpose() * F;
+            let Some(i) = carrier[below.parent] else { break };
+            below = &joints[i];
+            if matches!(below.axis, Axis::Free) {
+                break;
+            }
+            if let Some(S) = along(below.axis) {
+                let (other, other_ratio) = leaders[i];
+                let product = ratio * other_ratio * S.dot(&F);
+                M[(own, other)] += product;
+                M[(other, own)] += product;
+            }
+        }
+    }
+
+    let mut is_free = vec![false; joints.len()];
+    let mut left: Vec<usize> =
+        order.into_iter().filter(|&j| leaders[j].0 == j && along(joints[j].axis).is_some()).collect();
+    left.reverse();
+    while let Some(j) = left.pop() {
+        is_free[j] = M[(j, j)] <= ROUNDING * sizes[j];
+        let D = if is_free[j] { M[(j, j)].max(0.0) + joints[j].armature } else { M[(j, j)] };
+        if D <= 0.0 {
+            continue;
+        }
+        for &r in &left {
+            let factor = M[(r, j)] / D;
+            left.iter().for_each(|&c| M[(r, c)] -= factor * M[(j, c)]);
+        }
+    }
+    Some(is_free)
+}
+
+/// The joint that leads `j`, and the ratio to it. Rings have been refused.
+fn leader(follows: &[Option<(usize, f64)>], mut j: usize) -> (usize, f64) {
+    let mut ratio = 1.0;
+    for _ in 0..follows.len() {
+        let Some((next, by)) = follows[j] else { break };
+        (j, ratio) = (next, ratio * by);
+    }
+    (j, ratio)
+}
+
+/// Joints between a joint and the root; `None` in a ring.
+fn depth(joints: &[Carrier], carrier: &[Option<usize>], mut j: usize) -> Option<usize> {
+    for depth in 0..=joints.len() {
+        let Some(next) = carrier[joints[j].parent] else { return Some(depth) };
+        j = next;
+    }
+    None
+}
+
+/// S of a joint of one degree.
+fn along(axis: Axis) -> Option<Vector6<f64>> {
+    match axis {
+        Axis::Revolute(a) => Some(Vector6::new(a.x, a.y, a.z, 0.0, 0.0, 0.0)),
+        Axis::Prismatic(a) => Some(Vector6::new(0.0, 0.0, 0.0, a.x, a.y, a.z)),
+        Axis::None | Axis::Free => None,
+    }
+}
+
+/// The inertia about any axis through a joint, or along it, of what it carries.
+fn size(axis: Axis, whole: &Matrix6<f64>) -> f64 {
+    match axis {
+        Axis::Revolute(_) => whole[(0, 0)] + whole[(1, 1)] + whole[(2, 2)],
+        _ => whole[(3, 3)],
+    }
+}
+
+/// X from the parent's axes to the child's.
+fn to_child(joint: &Carrier) -> Matrix6<f64> {
+    let rotation = joint.turn.to_rotation_matrix().into_inner().transpose();
+    let mut X = Matrix6::zeros();
+    X.fixed_view_mut::<3, 3>(0, 0).copy_from(&rotation);
+    X.fixed_view_mut::<3, 3>(3, 3).copy_from(&rotation);
+    X.fixed_view_mut::<3, 3>(3, 0).copy_from(&(-rotation * joint.p.cross_matrix()));
+    X
+}
+
 /// D of each joint, and the inertia that would resist it with all others locked about any axis through it.
 fn resistance(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
     let (mut articulated, mut composite) = (links.to_vec(), links.to_vec());
@@ -72,20 +193,11 @@ fn resistance(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
     let mut ready: Vec<usize> = (0..links.len()).filter(|&link| n_children[link] == 0).collect();
     while let Some(link) = ready.pop() {
         let Some(j) = carrier[link] else { continue };
-        let Carrier { parent, p, turn, axis, armature, .. } = &joints[j];
+        let Carrier { parent, axis, armature, .. } = &joints[j];
         let mut IA = articulated[link];
-        let S = match *axis {
-            Axis::Revolute(a) => Some(Vector6::new(a.x, a.y, a.z, 0.0, 0.0, 0.0)),
-            Axis::Prismatic(a) => Some(Vector6::new(0.0, 0.0, 0.0, a.x, a.y, a.z)),
-            Axis::None | Axis::Free => None,
-        };
-        if let Some(S) = S {
+        if let Some(S) = along(*axis) {
             let U = IA * S;
-            let whole = &composite[link];
-            let size = match axis {
-                Axis::Revolute(_) => whole[(0, 0)] + whole[(1, 1)] + whole[(2, 2)],
-                _ => whole[(3, 3)],
-            };
+            let size = size(*axis, &composite[link]);
             resistance[j] = [S.dot(&U), size];
             let D = if resistance[j][0] > ROUNDING * size {
                 resistance[j][0]
@@ -97,11 +209,7 @@ fn resistance(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
             }
         }
         if !matches!(axis, Axis::Free) {
-            let rotation = turn.to_rotation_matrix().into_inner().transpose();
-            let mut X = Matrix6::zeros();
-            X.fixed_view_mut::<3, 3>(0, 0).copy_from(&rotation);
-            X.fixed_view_mut::<3, 3>(3, 3).copy_from(&rotation);
-            X.fixed_view_mut::<3, 3>(3, 0).copy_from(&(-rotation * p.cross_matrix()));
+            let X = to_child(&joints[j]);
             articulated[*parent] += X.transpose() * IA * X;
             let whole = X.transpose() * composite[link] * X;
             composite[*parent] += whole;
@@ -138,6 +246,19 @@ mod tests {
         let resistance = resistance(&links, &joints);
         assert!((resistance[1][0] - m22).abs() < 1e-13 * m22, "{resistance:?}");
         assert!((resistance[0][0] - (m11 - m12 * m12 / m22)).abs() < 1e-13 * m11, "{resistance:?}");
+    }
+
+    /// Three hinges in line, only the last link of which has mass: nothing resists the first, unless the third follows
+    /// the second; a ratio that is that of the buckling, −1 : 2 : −1 with equal links, leaves it free.
+    #[test]
+    fn tied_joints_do_not_buckle() {
+        let rod = spatial(2.0, Vector3::x() * 0.5, &Matrix3::from_diagonal_element(0.2));
+        let links = [Matrix6::zeros(), Matrix6::zeros(), Matrix6::zeros(), rod];
+        let joints: Vec<Carrier> = (1..4).map(|i| revolute(i, Vector3::x(), Vector3::z())).collect();
+        assert_eq!(articulated_inertias(&links, &joints)[0], 0.0);
+        assert_eq!(unresisted(&links, &joints, &[None; 3]).unwrap(), [true, false, false]);
+        assert_eq!(unresisted(&links, &joints, &[None, None, Some((1, 1.36))]).unwrap(), [false; 3]);
+        assert_eq!(unresisted(&links, &joints, &[None, None, Some((1, -0.5))]).unwrap(), [true, false, false]);
     }
 
     #[test]

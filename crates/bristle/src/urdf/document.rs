@@ -1,6 +1,7 @@
 //! The text of a robot as a tree of XML elements, within bounds that no robot exceeds.
 
 use roxmltree::{Document, ParsingOptions};
+use std::borrow::Cow;
 
 use super::xml::tag;
 use crate::scene::error::{Problem, SceneError};
@@ -17,6 +18,21 @@ const MAX_DEPTH: usize = 64;
 /// compares each with all others.
 const MAX_ATTRIBUTES: usize = 1000;
 const MAX_NAMESPACES: usize = 250;
+
+/// The text without an XML declaration that stands behind empty lines, where XML does not permit one; every other
+/// character stays in its place.
+pub(super) fn without_late_declaration(text: &str) -> Cow<'_, str> {
+    let start = text.len().saturating_sub(text.trim_start().len());
+    let (before, rest) = text.split_at(start);
+    match rest.split_once("?>") {
+        Some((declaration, rest)) if start > 0 && declaration.starts_with("<?xml") => {
+            let blank = |byte: u8| if byte == b'\n' { '\n' } else { ' ' };
+            let blanks: String = declaration.bytes().chain("?>".bytes()).map(blank).collect();
+            Cow::Owned([before, &blanks, rest].concat())
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
 
 /// The elements of a text, or why it is not XML that can be used.
 pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>, SceneError> {

@@ -64,7 +64,8 @@ pub(super) struct Mimic<'t> {
 impl<'t> Joint<'t> {
     /// Read a `<joint>`; `None` where something is wrong with it.
     pub fn read(found: &mut Findings, words: &mut Words, xml: Xml<'t, '_>) -> Option<Joint<'t>> {
-        found.look_over(xml, &["name", "type"], &CHILDREN, &[], &["gazebo"]);
+        // links of fixed joints are never merged: `dont_collapse` asks for what is done anyway
+        found.look_over(xml, &["name", "type", "dont_collapse"], &CHILDREN, &[], &["gazebo"]);
         let place = found.tag(xml);
         let name = found.required(xml, "name")?;
         let kind = found.required(xml, "type")?;

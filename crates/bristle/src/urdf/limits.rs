@@ -32,6 +32,7 @@ pub(super) struct Limit {
 /// How limits are understood.
 pub(super) const STOPS: &str = ", stops at ";
 pub(super) const EFFORT: &str = ", effort to ";
+pub(super) const START: &str = ", starts at ";
 
 /// Attributes of a limit.
 const KEYS: [&str; 7] = ["lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"];
@@ -162,11 +163,12 @@ fn put_range(
     let bounds: Vec<(&'static str, Node)> = bounds.map(|(key, bound)| (key, tree::number(place, bound))).collect();
     joint.fields.push(("limits", words.fields(place, "Limits", bounds)));
     let start = 0.0_f64.clamp(lower, upper);
-    if start != 0.0 {
-        joint.fields.push(("position", tree::number(place, start)));
-        let what = format!("position 0 is outside its limits, {shown}: starts at {}", short(start));
-        found.repaired(place, Repair { what, group: "joint whose limits exclude position 0: starts at a bound" }, HELP);
-    }
     let unit = if matches!(joint.axis, Axis::Prismatic(_)) { "m" } else { "rad" };
-    format!("{STOPS}{} and {} {unit}", short(lower), short(upper))
+    let stops = format!("{STOPS}{} and {} {unit}", short(lower), short(upper));
+    if start == 0.0 {
+        return stops;
+    }
+    // a URDF says nothing of the start: the nearest one is no repair
+    joint.fields.push(("position", tree::number(place, start)));
+    format!("{stops}{START}{}", short(start))
 }

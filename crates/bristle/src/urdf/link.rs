@@ -23,7 +23,8 @@ use super::xml::{Findings, Repair, Text, child, short};
 use crate::scene::syntax::Node;
 
 /// Other programs' business.
-const FOREIGN: [&str; 5] = ["visual", "collision", "material", "gazebo", "verbose"];
+const FOREIGN: [&str; 8] =
+    ["visual", "collision", "material", "gazebo", "verbose", "contact", "self_filter", "collision_checking"];
 
 /// Note on a link without `inertial`.
 pub(super) const NO_INERTIAL: &str = "no `inertial`: without mass";
@@ -110,7 +111,18 @@ fn inertia(
 ) -> Option<(Matrix3<f64>, Node)> {
     const ENTRIES: [(&str, usize, usize); 6] =
         [("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2)];
-    found.look_over(xml, &ENTRIES.map(|entry| entry.0), &[], &[], &[]);
+    // the matrix is symmetric: what stands below its diagonal says nothing new where it says the same
+    const BELOW: [(&str, &str); 3] = [("iyx", "ixy"), ("izx", "ixz"), ("izy", "iyz")];
+    let mut known = ENTRIES.map(|entry| entry.0).to_vec();
+    for (below, above) in BELOW {
+        if let (Some(below_given), Some(above_given)) = (found.attribute(xml, below), found.attribute(xml, above)) {
+            known.push(below);
+            if found.number(below, below_given)? != found.number(above, above_given)? {
+                found.unused(below_given.place, format!("`{below}` of `inertia`, which differs from `{above}`"));
+            }
+        }
+    }
+    found.look_over(xml, &known, &[], &[], &[]);
     let mut I = Matrix3::zeros();
     let mut places = [found.tag(xml); 6];
     for (place, (key, r, c)) in places.iter_mut().zip(ENTRIES) {

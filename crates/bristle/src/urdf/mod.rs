@@ -48,6 +48,7 @@
 //! | `limit` `effort` | `effort_limit` |
 //! | `limit` `velocity`, `safety_controller`, `calibration` | read and checked, not used |
 //! | `visual`, `collision`, `material`, `sensor` | counted, not used: shapes and looks |
+//! | `contact`, `self_filter`, `collision_checking` of a link | the same: bodies do not touch |
 //! | `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
 //!
 //! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. A robot may have a
@@ -65,12 +66,12 @@
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
 //! - `mimic` of a joint that is not there, or where not both have one coordinate: left out;
 //! - a `limit` whose `lower` is not below its `upper`: left out;
-//! - a joint whose limits exclude position 0: it starts at the nearest bound; limits of one that follows another by
-//!   `mimic` are left out;
+//! - limits of a joint that follows another by `mimic`, where they exclude 0 or its start: left out;
 //! - a joint that feels no inertia at position 0: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the
 //!   square of the longest `origin` of a joint (of the largest radius of gyration, where all joints share an origin).
 //!
-//! A change of an inertia below rounding, ε m L² with the longest `origin` L, is none.
+//! A change of an inertia below rounding, ε m L² with the longest `origin` L, is none. A joint whose limits exclude
+//! position 0 starts at the nearest bound; a note says so.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops.
@@ -207,7 +208,8 @@ pub fn read(text: &str, file: &str) -> Result<Import, SceneError> {
 /// The same, with [`Options`].
 pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, SceneError> {
     let mut found = Findings::new(Sources(vec![Source::new(file.to_owned(), text.to_owned())]));
-    let document = document::parse(text, &found.sources)?;
+    let text = document::without_late_declaration(text);
+    let document = document::parse(&text, &found.sources)?;
     let mut words = Words::default();
     let root = robot::read(&mut found, &mut words, document.root_element(), options);
     let Findings { mut sources, mut problems, lines, .. } = found;

@@ -12,6 +12,7 @@ pub(super) fn notes(lines: &[Understood], given: &[Given], file: &str) -> Vec<St
     let mut notes: Vec<String> = whole.map(|line| format!("{}: {}", line.subject, line.meaning)).collect();
     notes.extend(joints(lines));
     notes.extend(massless_links(lines));
+    notes.extend(starts_at_bounds(lines));
 
     let repairs = lines.iter().flat_map(|line| line.repaired.iter().map(move |repaired| (line, repaired)));
     let repairs =
@@ -59,6 +60,22 @@ fn massless_links(lines: &[Understood]) -> Option<String> {
     let links = lines.iter().filter(|line| line.meaning.starts_with(super::link::NO_INERTIAL));
     let names: Vec<&str> = links.filter_map(|line| line.subject.strip_prefix("link `")?.strip_suffix('`')).collect();
     if names.is_empty() { None } else { Some(format!("{}: {}", super::link::NO_INERTIAL, listed(&names))) }
+}
+
+/// Joints whose limits exclude position 0, in one line.
+fn starts_at_bounds(lines: &[Understood]) -> Option<String> {
+    let joints = lines.iter().filter_map(|line| {
+        let (_, start) = line.meaning.split_once(super::limits::START)?;
+        let start = start.split(',').next()?;
+        Some(format!("{} at {start}", line.subject.strip_prefix("joint ")?))
+    });
+    let joints: Vec<String> = joints.collect();
+    let more = joints.len().saturating_sub(MAX_NAMED);
+    let mut named = joints.get(..joints.len().min(MAX_NAMED))?.join(", ");
+    if more > 0 {
+        named += &format!(" and {more} more");
+    }
+    (!named.is_empty()).then(|| format!("limits exclude position 0: start at the nearest bound: {named}"))
 }
 
 /// Items by group, groups in the order of their first items.

@@ -6,7 +6,7 @@ use nalgebra::{Matrix6, Quaternion, UnitQuaternion, Vector3};
 use roxmltree::Node as Xml;
 
 use super::Options;
-use super::articulated::{Axis, Carrier, articulated_inertias};
+use super::articulated::{Axis, Carrier, articulated_inertias, unresisted};
 use super::document::xacro;
 use super::joint::Joint;
 use super::limits;
@@ -265,9 +265,21 @@ impl<'t> Robot<'t> {
                 armature: SHARE * unit(joint.axis),
             }
         });
-        let inertias = articulated_inertias(&spatial, &carriers.collect::<Vec<_>>());
+        let carriers = carriers.collect::<Vec<_>>();
+        let inertias = articulated_inertias(&spatial, &carriers);
         self.find_stiff(found, &inertias);
-        let resists = self.with_leaders(inertias.iter().map(|inertia| *inertia > 0.0).collect());
+        let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
+        let followed = |joint: &Joint| {
+            let mimic = joint.mimic?;
+            index.get(mimic.leader.text).map(|&leader| (leader, mimic.multiplier))
+        };
+        let follows: Vec<Option<(usize, f64)>> = self.joints.iter().map(followed).collect();
+        let is_tied = follows.iter().any(Option::is_some);
+        let tied = if is_tied { unresisted(&spatial, &carriers, &follows) } else { None };
+        let resists = match tied {
+            Some(free) => free.iter().map(|is_free| !is_free).collect(),
+            None => self.with_leaders(inertias.iter().map(|inertia| *inertia > 0.0).collect()),
+        };
         for (joint, resists) in self.joints.iter_mut().zip(resists) {
             if resists || !joint.is_single {
                 continue;

@@ -13,8 +13,8 @@ use crate::scene::span::{Sources, Span};
 /// Different things of one element that are named as left over; more are counted.
 const MAX_LEFT: usize = 100;
 
-/// Shapes and looks: they do not bear on motion.
-const LOOKS: [&str; 4] = ["visual", "collision", "material", "sensor"];
+/// Shapes, looks, and how bodies touch: they do not bear on motion.
+const LOOKS: [&str; 7] = ["visual", "collision", "material", "sensor", "contact", "self_filter", "collision_checking"];
 
 /// Whether a transmission hands an effort to its joint as it is: a simple one with a reduction of 1.
 fn is_direct(transmission: Node) -> bool {
@@ -315,7 +315,10 @@ impl Findings {
                 let (reason, help) = xacro();
                 self.problem(place, reason, help);
             } else if is_own(node, inner) && known.contains(&name) {
-                if seen.contains(&name) {
+                let is_again = |first| name == "axis" && is_same(first, inner);
+                if seen.contains(&name) && child(node, name).is_some_and(is_again) {
+                    self.unused(place, format!("another `{name}` like the first"));
+                } else if seen.contains(&name) {
                     self.problem(place, format!("`<{name}>` is given twice in `<{owner}>`"), "keep one of them");
                 }
                 seen.push(name);
@@ -368,6 +371,17 @@ fn is_own(around: Node, inner: Node) -> bool {
 /// The first child element of a name.
 pub(super) fn child<'d, 't>(node: Node<'d, 't>, name: &str) -> Option<Node<'d, 't>> {
     node.children().find(|n| n.is_element() && is_own(node, *n) && n.tag_name().name() == name)
+}
+
+/// Whether two elements without children say the same.
+fn is_same(a: Node, b: Node) -> bool {
+    let said = |node: Node| {
+        let mut said: Vec<(String, String)> =
+            node.attributes().map(|attribute| (attribute.name().to_owned(), attribute.value().to_owned())).collect();
+        said.sort();
+        said
+    };
+    !a.has_children() && !b.has_children() && said(a) == said(b)
 }
 
 /// All child elements of a name.

@@ -106,3 +106,50 @@ fn a_pattern_with_an_unfit_load_names_the_joint() {
         "*": (friction: Coulomb(coulomb: 0.1), load: Pin(radius: 0.02)) }"#;
     assert!(read(own).is_ok());
 }
+
+#[test]
+fn repetitions_that_say_nothing_new_are_read() {
+    let body = inertial("1", ["3", "3", "3", "0.1", "0.2", "0.3"]);
+    let joint = "type=\"continuous\"><axis xyz=\"0 1 0\"/>";
+    let plain = urdf::read(&one_joint(&body, joint), "r.urdf").unwrap();
+    let strict = Options { strict: true, ..Options::default() };
+
+    // the other half of a symmetric matrix
+    let lower = |ixy: &str| body.replace("<inertia ", &format!("<inertia iyx=\"{ixy}\" izx=\"0.2\" izy=\"0.3\" "));
+    let both = urdf::read_with(&one_joint(&lower("0.1"), joint), "r.urdf", &strict).unwrap();
+    assert_eq!(both.scene.links, plain.scene.links);
+    let error = urdf::read_with(&one_joint(&lower("-0.1"), joint), "r.urdf", &strict).unwrap_err().to_string();
+    assert!(error.contains("`iyx` of `inertia`, which differs from `ixy` is not used"), "{error}");
+    let alone = body.replace("ixy=", "iyx=");
+    assert!(urdf::read(&one_joint(&alone, joint), "r.urdf").unwrap_err().to_string().contains("`iyx`"));
+
+    // a second axis like the first; another one is refused
+    let twice = |axis: &str| one_joint(&body, &format!("{joint}<axis xyz=\"{axis}\"/>"));
+    assert_eq!(urdf::read(&twice("0 1 0"), "r.urdf").unwrap().scene.joints, plain.scene.joints);
+    assert!(urdf::read_with(&twice("0 1 0"), "r.urdf", &strict).is_err());
+    assert!(urdf::read(&twice("0 0 1"), "r.urdf").unwrap_err().to_string().contains("given twice"));
+
+    // an XML declaration behind an empty line; places of what follows stay
+    let text = one_joint(&body, joint);
+    let late = urdf::read(&format!("\n<?xml version=\"1.0\"?>\n{text}"), "r.urdf").unwrap();
+    assert_eq!(late.scene.links, plain.scene.links);
+    let bad = format!("\n<?xml version=\"1.0\"?>\n{}", text.replace("\"3\"", "\"x\""));
+    assert!(urdf::read(&bad, "r.urdf").unwrap_err().to_string().contains("r.urdf:3:"));
+}
+
+#[test]
+fn what_only_concerns_contact_or_merging_is_honoured() {
+    let strict = Options { strict: true, ..Options::default() };
+    let body =
+        inertial("1", ["1", "1", "1", "0", "0", "0"]) + "<contact><friction value=\"1\"/></contact><self_filter/>";
+    let text = one_joint(&body, "type=\"continuous\" dont_collapse=\"true\">");
+    assert!(urdf::read_with(&text, "r.urdf", &strict).is_ok());
+    // a start at a bound is said, and is no repair
+    let limited = "type=\"revolute\"><limit lower=\"-2.5\" upper=\"-0.5\" effort=\"20\"/>";
+    let import = urdf::read_with(&one_joint(&body, limited), "r.urdf", &strict).unwrap();
+    assert!(
+        import.notes.iter().any(|note| note.contains("start at the nearest bound: `j` at -0.5")),
+        "{:?}",
+        import.notes
+    );
+}

@@ -23,7 +23,7 @@ use crate::dynamics::{ContactEvent, StopChange};
 use crate::model::{Compiled, End};
 use crate::stick_slip::machine::Machine;
 use bristle_friction::Mode;
-use bristle_multibody::{axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{axis_row, rnea, solve_rows};
 
 /// Stops within this fraction of the tolerance of positions are in touch with one that is hit: the order of their
 /// impacts is not resolved.
@@ -246,7 +246,6 @@ impl Machine {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
         }
         rnea(model, work, &point.q, zero, zero)?;
-        factor_rows_at(model, work, rows, &coordinates.locked)?;
         constraints.factor(coordinates, (model, work, rows), joint_of)?;
         impact.columns.clear();
         for &(c, _) in &impact.stops {

@@ -1,5 +1,6 @@
 //! The result of a fit: values with deviations, errors, the fitted scene, warnings.
 
+use super::growth::approach;
 use super::model::{FitModel, Prepared, Residuals};
 use super::parameter::Role;
 use super::solve::{At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, starts};
@@ -83,6 +84,11 @@ impl Fitted {
         &self.estimates
     }
 
+    /// Their paths, in order.
+    pub fn paths(&self) -> Vec<&str> {
+        self.estimates.iter().map(|estimate| estimate.path.as_str()).collect()
+    }
+
     /// The scene with the fitted values.
     pub fn scene(&self) -> &Scene {
         &self.scene
@@ -149,7 +155,9 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     let n_starts = all.len();
     let run = |k: usize| {
         let note = |iteration, error| (watch.progress)(Progress { start: k, starts: n_starts, iteration, error });
-        descend(&model, &all[k], watch, &note)
+        // the given start is meant
+        let from = if k == 0 { all[k].clone() } else { approach(&model, &all[k], watch) };
+        descend(&model, &from, watch, &note)
     };
     let descents = map(n_starts, &run);
     let best = (0..n_starts)

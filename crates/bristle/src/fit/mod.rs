@@ -26,9 +26,12 @@
 //! # Ok::<(), bristle::Error>(())
 //! ```
 
+mod coupled;
+mod curves;
 mod file;
 mod filter;
 mod fitted;
+mod growth;
 mod inverse;
 mod linear;
 mod log;
@@ -47,9 +50,11 @@ pub use solve::{Outcome, Progress, Watch};
 pub use statistics::Identifiability;
 
 use crate::error::Result;
-use crate::scene::Scene;
+pub use crate::scene::Scene;
+use coupled::Start;
 use model::FitModel;
 use parameter::{Role, expand, refusal};
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
@@ -111,17 +116,17 @@ impl Fit {
         }
     }
 
-    /// Adds a log to fit to.
+    /// Adds a log to fit to, or a copy of one: `log(&log)`.
     #[must_use]
-    pub fn log(mut self, log: Log) -> Self {
-        self.logs.push(log);
+    pub fn log(mut self, log: impl Borrow<Log>) -> Self {
+        self.logs.push(log.borrow().clone());
         self
     }
 
     /// Adds a log that is not fitted to: its errors judge the result.
     #[must_use]
-    pub fn hold_out(mut self, log: Log) -> Self {
-        self.hold_out.push(log);
+    pub fn hold_out(mut self, log: impl Borrow<Log>) -> Self {
+        self.hold_out.push(log.borrow().clone());
         self
     }
 
@@ -199,6 +204,11 @@ impl Fit {
         self
     }
 
+    /// Start of a free number of the scene by its path, as it was freed.
+    pub fn start_of(&self, path: &str) -> Option<f64> {
+        self.freedoms.iter().find(|freedom| freedom.path == path).map(|freedom| freedom.start)
+    }
+
     /// The scene that is fitted.
     pub fn scene(&self) -> &Scene {
         &self.scene
@@ -261,7 +271,7 @@ impl Fit {
             parameters.extend(self.expand(freedom)?);
         }
         for (k, log) in self.logs.iter().enumerate().filter(|(_, log)| log.initial == Initial::Estimated) {
-            for (path, start) in log.start()? {
+            for Start { path, value: start, .. } in log.start(&self.scene)?.into_iter().filter(|start| start.is_measured) {
                 let size = start.abs().max(1.0);
                 parameters.push(Parameter {
                     path: format!("logs.{k}.{path}"),

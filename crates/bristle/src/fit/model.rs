@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(log: &Log) -> Result<Self> {
+    pub fn new(scene: &Scene, log: &Log) -> Result<Self> {
         log.check()?;
         let times = log.times()?;
         let dt = median_step(&times);
@@ -61,25 +61,11 @@ impl Prepared {
             signals.push(if input.hold == Hold::Linear { Signal::Table(points) } else { Signal::Steps(points) });
         }
         if log.initial != Initial::Scene {
-            own.extend(log.start()?.into_iter().map(|(path, x)| (path, format!("{x:?}"))));
+            own.extend(log.start(scene)?.into_iter().map(|start| (start.path, format!("{:?}", start.value))));
         }
         let channels = log.compare.iter().map(|compare| compare.channel.clone()).collect();
         let t = times[from..].to_vec();
         Ok(Self { log: log.clone(), of: 0, start: 0.0, t, measured, raw, dt, channels, signals, own })
-    }
-}
-
-impl Log {
-    /// Initial positions and velocities that its first row measures, by path.
-    pub(crate) fn start(&self) -> Result<Vec<(String, f64)>> {
-        let mut found = Vec::new();
-        for compare in &self.compare {
-            let (joint, what) = compare.channel.rsplit_once('.').unwrap_or((&compare.channel, ""));
-            if what == "position" || what == "velocity" {
-                found.push((format!("joints.{joint}.{what}"), self.table.column(&compare.column)?[0]));
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -126,7 +112,7 @@ impl FitModel {
         for (of, log) in logs.iter().enumerate() {
             match window {
                 Some(length) => all.extend(Prepared::windows(scene, log, of, length)?),
-                None => all.push(Prepared { of, ..Prepared::new(log)? }),
+                None => all.push(Prepared { of, ..Prepared::new(scene, log)? }),
             }
         }
         Ok(all)

@@ -20,6 +20,9 @@ const MAX_ITERATIONS: usize = 60;
 /// Relative decrease of the cost below which a start has converged.
 const CONVERGED: f64 = 1e-9;
 
+/// The same of a fit to a part of the logs.
+const NEARLY: f64 = 1e-3;
+
 /// Longest step of a scaled parameter: a factor e, or one scale.
 const LONGEST: f64 = 1.0;
 
@@ -263,6 +266,29 @@ pub(crate) fn descend(
         }
     }
     Ok(Descent { at, noise, iterations, is_converged })
+}
+
+/// The end of a few iterations with weights by the spread of the measurements.
+pub(super) fn descend_briefly(
+    model: &FitModel,
+    start: &[f64],
+    iterations: usize,
+    watch: &Watch<'_>,
+) -> Result<Vec<f64>> {
+    let mut at = evaluate(model, start, true, watch)?;
+    let noise = spread(model);
+    let (mut now, mut lambda) = (cost(model, &at, &noise), 1e-2);
+    for k in 0..iterations {
+        let (h, g) = normal_equations(model, &at, &noise);
+        let Some((p, after)) = try_steps(model, &at, (&h, &g, &noise), now, &mut lambda, watch)? else { break };
+        let is_done = k + 1 == iterations || now - after <= NEARLY * now;
+        now = after;
+        if is_done {
+            return Ok(p);
+        }
+        at = evaluate(model, &p, true, watch)?;
+    }
+    Ok(at.p)
 }
 
 /// A step that lowers the cost, and the cost after it; none where no step does.

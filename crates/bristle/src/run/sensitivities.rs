@@ -17,7 +17,7 @@
 //!     duration: 1.0,
 //! )"#;
 //! let scene = Scene::parse(text, "slide.ron")?;
-//! let run = scene.sensitivities(&["joints.slide.friction.coulomb"])?;
+//! let run = Simulation::sensitivities(&scene, &["joints.slide.friction.coulomb"])?;
 //! // x = 3 t − ½ (4/2) t²: ∂x/∂coulomb = −½ t²/2
 //! let slope = run.derivative("slide.position", "joints.slide.friction.coulomb")?;
 //! assert!((slope.last().unwrap() + 0.25).abs() < 1e-9);
@@ -101,17 +101,6 @@ pub(crate) struct Request<'a> {
 }
 
 impl Scene {
-    /// The channels of a run of this scene over its `duration`, at its output instants, and their derivatives in the
-    /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
-    /// `joints.slide.position`.
-    ///
-    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
-    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
-    /// refused.
-    pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
-        self.sensitivities_at(paths, &self.differentiable_channels()?, &self.output_times())
-    }
-
     /// Times of the rows of a run of this scene, s.
     pub fn output_times(&self) -> Vec<f64> {
         let samples = Samples::new(self.output.interval, false);
@@ -126,7 +115,7 @@ impl Scene {
         Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
-    /// The same for some channels at given times, s, in increasing order; later ones than `duration` extend the run.
+    /// [`Simulation::sensitivities`] of some channels at given times, s, in increasing order; later ones than `duration` extend the run.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
         let mut last = 0.0;
         for &t in times {
@@ -208,9 +197,15 @@ impl Scene {
 }
 
 impl Simulation {
-    /// [`Scene::sensitivities`].
+    /// The channels of a run of a scene over its `duration`, at its output instants, and their derivatives in the
+    /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
+    /// `joints.slide.position`. With the inputs and at the times of a log: [`Scene::sensitivities`].
+    ///
+    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
+    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
+    /// refused.
     pub fn sensitivities(scene: &Scene, paths: &[&str]) -> Result<Sensitivities> {
-        scene.sensitivities(paths)
+        scene.sensitivities_at(paths, &scene.differentiable_channels()?, &scene.output_times())
     }
 }
 

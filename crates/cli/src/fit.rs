@@ -1,6 +1,7 @@
 //! `bristle fit`: fit parameters of a scene to logs, write the fitted scene, a table and a page, print a summary.
 
 mod laws;
+mod names;
 mod output;
 
 use crate::error_text::explained;
@@ -9,7 +10,7 @@ use crate::limits::seconds;
 use crate::{Outcome, target};
 use anyhow::{Context, Result};
 use bristle::fit::{Fit, FitFile, Fitted, Log, Method, Progress, Watch};
-use bristle::{Error, Scene};
+use bristle::Error;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,7 +30,7 @@ enum Way {
 A fit file names the scene, the logs, and the numbers that are free:
 
   Fit(
-      scene: \"axis.ron\",
+      scene: \"axis.ron\",                                            // or a robot (URDF), friction: \"friction.ron\"
       logs: [Log(
           file: \"train.csv\", time: \"t_s\", skip: 0.05,
           set: { \"joints.slide.drive.target\": Column(\"reference_m\") },  // Held(\"…\"): last value; Value(\"400.0\")
@@ -207,13 +208,7 @@ impl FitCommand {
             let FitFile { fit, inputs } = FitFile::load(&self.file, &set)?;
             return Ok((fit, inputs));
         }
-        let is_robot = self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("urdf"));
-        let scene = if is_robot {
-            bristle::urdf::load(&self.file, &bristle::urdf::Options::default())?.scene
-        } else {
-            Scene::load_with(&self.file, &set)?
-        };
-        let mut fit = Fit::new(&scene);
+        let mut fit = Fit::new(&bristle::fit::scene(&self.file, None, &set)?);
         let mut inputs = vec![self.file.clone()];
         for text in &self.log {
             let (file, pairs) =

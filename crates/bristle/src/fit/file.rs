@@ -2,7 +2,8 @@
 //!
 //! ```ron
 //! Fit(
-//!     scene: "axis.ron",
+//!     scene: "axis.ron",                                 // or a robot, with `friction: "friction.ron"` for its laws
+//!     set: { "solver.control": "Error(rtol: 1e-6)" },    // values of the scene, as by `--set`
 //!     logs: [
 //!         Log(
 //!             file: "train.csv", time: "t_s", skip: 0.05,
@@ -26,7 +27,7 @@
 use super::log::place;
 use super::{Compare, Fit, Freedom, Hold, Initial, Input, Log, Method};
 use crate::error::Result;
-use crate::scene::Scene;
+use crate::scene::{Problem, Scene, SceneError};
 use crate::scene::load::read_text;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -68,6 +69,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
 #[serde(deny_unknown_fields, rename = "Fit")]
 struct FitText {
     scene: String,
+    #[serde(default)]
+    friction: Option<String>,
     #[serde(default)]
     set: Entries<String>,
     logs: Vec<LogText>,
@@ -199,7 +202,9 @@ impl FitFile {
         let mut all: Vec<(&str, &str)> =
             read.set.0.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
         all.extend_from_slice(overrides);
-        let mut fit = Fit::new(&scene(&folder.join(&read.scene), &all)?);
+        let friction = read.friction.as_ref().map(|file| folder.join(file));
+        inputs.extend(friction.clone());
+        let mut fit = Fit::new(&scene(&folder.join(&read.scene), friction.as_deref(), &all)?);
         let find = |what: &str| text.find(&format!("\"{what}\"")).map_or(0..0, |at| at..at + what.len() + 2);
         for (k, log) in read.logs.iter().enumerate() {
             inputs.push(folder.join(&log.file));
@@ -302,12 +307,20 @@ impl LogText {
     }
 }
 
-/// A scene, or a robot by its extension.
-fn scene(path: &Path, overrides: &[(&str, &str)]) -> Result<Scene> {
+/// A scene, or a robot by its extension, with a friction file if there is one; `overrides` as by `--set`.
+pub fn scene(path: &Path, friction: Option<&Path>, overrides: &[(&str, &str)]) -> Result<Scene> {
     #[cfg(feature = "urdf")]
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("urdf")) {
-        let scene = crate::urdf::load(path, &crate::urdf::Options::default())?.scene;
+        let friction = friction.map(crate::urdf::FrictionFile::load).transpose()?;
+        let options = crate::urdf::Options { friction, ..Default::default() };
+        let scene = crate::urdf::load(path, &options)?.scene;
         return Ok(Scene::parse_with(&scene.to_ron()?, &path.display().to_string(), overrides)?);
+    }
+    if let Some(friction) = friction {
+        let file = path.display().to_string();
+        let reason = format!("`friction: {}` is for robots (URDF)", friction.display());
+        let help = "a scene has its laws in its own file".to_owned();
+        return Err(SceneError::from(Problem::without_place(&file, "friction", reason, help)).into());
     }
     Ok(Scene::load_with(path, overrides)?)
 }

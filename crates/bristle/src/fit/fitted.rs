@@ -441,12 +441,12 @@ pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Ve
         found.extend(log.warnings()?);
     }
     let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, watch)?));
+    let at = evaluate(model, &start, true, watch)?;
+    found.extend(unit_doubts(&if model.inverse.is_some() { inverse_errors(model, &at) } else { errors_at(model, &at) }));
     for k in 0..model.logs.len() {
         let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
         // initial states and delays of other logs have no influence on this one
-        let at = evaluate(model, &start, true, watch)?;
-        let at = At { p: at.p, logs: vec![at.logs[k].clone()] };
+        let at = At { p: at.p.clone(), logs: vec![at.logs[k].clone()] };
         let noise = super::solve::spread(&one);
         let deviations = deviations(&one, &at, &noise);
         let named = |is_unidentifiable: bool| {

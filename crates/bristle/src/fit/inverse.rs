@@ -103,25 +103,51 @@ fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
     if inverse.is_none() {
         return Ok(None);
     }
-    let mut equations: Vec<Equation> = Vec::new();
-    for (column, &i) in coupled.independent.iter().enumerate() {
-        let acting: Vec<(usize, f64, &(usize, String))> = (0..coupled.joints.len())
-            .filter_map(|j| Some((j, coupled.t[(j, column)], efforts[j].as_ref()?)))
-            .filter(|(_, lever, _)| *lever != 0.0)
-            .collect();
-        let is_taken = |channel: usize| equations.iter().any(|equation| equation.channel == channel);
-        // its own drive first
-        let own = acting.iter().find(|(j, ..)| *j == i);
-        let Some(&(_, lever, (channel, _))) =
-            own.or_else(|| acting.iter().find(|(_, _, (channel, _))| !is_taken(*channel)))
-        else {
+    // drives that act on each independent joint, its own first
+    let acting: Vec<Vec<usize>> = coupled
+        .independent
+        .iter()
+        .enumerate()
+        .map(|(column, &i)| {
+            let acts = |j: &usize| efforts[*j].is_some() && coupled.t[(*j, column)] != 0.0;
+            let others = (0..coupled.joints.len()).filter(|&j| j != i);
+            std::iter::once(i).chain(others).filter(acts).collect()
+        })
+        .collect();
+    let mut solved_for = vec![None; coupled.joints.len()];
+    for column in 0..acting.len() {
+        if !assign(&acting, column, &mut solved_for, &mut vec![false; coupled.joints.len()]) {
             return Ok(None);
+        }
+    }
+    let mut equations: Vec<Equation> = Vec::new();
+    for (j, column) in solved_for.iter().enumerate() {
+        let (Some(column), Some((channel, _))) = (*column, &efforts[j]) else { continue };
+        let lever = coupled.t[(j, column)];
+        let factor = |k: &usize| {
+            let (_, measured) = efforts[*k].as_ref()?;
+            Some((measured.clone(), coupled.t[(*k, column)] / lever))
         };
-        let efforts = acting.iter().map(|(_, factor, (_, column))| (column.clone(), factor / lever)).collect();
-        equations.push(Equation { v: coupled.joints[i].v, channel: *channel, lever, efforts });
+        let efforts = acting[column].iter().filter_map(factor).collect();
+        equations.push(Equation { v: coupled.joints[coupled.independent[column]].v, channel: *channel, lever, efforts });
     }
     let inverse = inverse.filter(|_| is_coupled);
     Ok(Some(Layout { sim, coupled, columns, joints, inverse, equations }).filter(|layout| !layout.equations.is_empty()))
+}
+
+/// Gives each equation a drive of its own that acts on it, by augmenting paths (Kuhn 1955); `false` if there is none for
+/// equation `column`.
+fn assign(acting: &[Vec<usize>], column: usize, of: &mut [Option<usize>], is_tried: &mut [bool]) -> bool {
+    acting[column].iter().any(|&j| {
+        if std::mem::replace(&mut is_tried[j], true) {
+            return false;
+        }
+        let is_free = of[j].is_none_or(|other| assign(acting, other, of, is_tried));
+        if is_free {
+            of[j] = Some(column);
+        }
+        is_free
+    })
 }
 
 /// Whether a gear has losses, which belong to its first joint.

@@ -42,7 +42,7 @@ mod solve;
 mod statistics;
 mod windows;
 
-pub use file::FitFile;
+pub use file::{FitFile, scene};
 pub use fitted::{ChannelError, Estimate, Fitted};
 pub use log::{Compare, Hold, Initial, Input, Log, Table};
 pub use parameter::Parameter;
@@ -204,9 +204,10 @@ impl Fit {
         self
     }
 
-    /// Start of a free number of the scene by its path, as it was freed.
-    pub fn start_of(&self, path: &str) -> Option<f64> {
-        self.freedoms.iter().find(|freedom| freedom.path == path).map(|freedom| freedom.start)
+    /// Start and bounds of a number that is free by its own path.
+    pub fn freed(&self, path: &str) -> Option<(f64, RangeInclusive<f64>)> {
+        let found = self.freedoms.iter().find(|freedom| freedom.path == path);
+        found.map(|freedom| (freedom.start, freedom.bounds.0..=freedom.bounds.1))
     }
 
     /// The scene that is fitted.
@@ -260,7 +261,10 @@ impl Fit {
 
     /// The same with a way to stop it.
     pub fn check_with(&self, watch: &Watch<'_>) -> Result<Vec<String>> {
-        let model = self.model(None)?;
+        let mut model = self.model(None)?;
+        if let Method::InverseDynamics { band } = self.method {
+            model.inverse = Some(band);
+        }
         fitted::check(self, &model, watch)
     }
 

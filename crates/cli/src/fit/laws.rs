@@ -1,6 +1,7 @@
 //! Laws of friction, fitted one by one to the same logs.
 
 use super::FitCommand;
+use super::names;
 use super::output::percent;
 use crate::Outcome;
 use crate::interrupt::Interrupt;
@@ -21,8 +22,9 @@ pub fn compare(
     let text = fit.scene().to_ron()?;
     let file = fit.scene().origin.file().unwrap_or("scene").to_owned();
     for law in split(laws) {
+        let (law, freed) = names::complete(fit, path, &law)?;
         let scene = Scene::parse_with(&text, &file, &[(path, &law)])?;
-        let other = fit.clone().with_scene(&scene).keep_known();
+        let other = freed.with_scene(&scene).keep_known();
         let row = match command.solve(&other, interrupt, start) {
             Ok(fitted) => {
                 let (train, held) = (mean(fitted.errors()), mean(fitted.hold_out_errors()));

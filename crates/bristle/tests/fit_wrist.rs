@@ -26,24 +26,26 @@ const TRUTH: [(&str, f64); 9] = [
     ("links.flange.mass", 1.3),
 ];
 
-const COUPLINGS: &str = "[Gear(name: \"wrist_5\", joints: (\"motor_5\", \"axis_5\"), ratio: 45.0), Linear(name: \"wrist_6\", \
-                         terms: [(\"motor_6\", 1.0), (\"axis_5\", -32.0), (\"axis_6\", -32.0)])]";
+const COUPLINGS: &str = "[Gear(name: \"wrist_5\", joints: (\"motor_5\", \"axis_5\"), ratio: 45.0), Linear(name: \
+                         \"wrist_6\", terms: [(\"motor_6\", 1.0), (\"axis_5\", -32.0), (\"axis_6\", -32.0)])]";
 
 /// The arm of the file with its coupled wrist and its controllers.
 fn arm() -> Scene {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/wrist.urdf");
     let text = urdf::load(path, &Options::default()).unwrap().scene.to_ron().unwrap();
-    let mut set = vec![("couplings".to_owned(), COUPLINGS.to_owned()), ("output.interval".into(), "0.005".into())];
+    let mut set = vec![
+        ("couplings".to_owned(), COUPLINGS.to_owned()),
+        ("solver.control".into(), "Error(rtol: 1e-6, atol: 1e-8)".into()),
+    ];
     for (k, joint) in DRIVEN.iter().enumerate() {
         let k = k as f64;
-        let (kp, kd, size) = [(3e3, 150.0, 1.0), (2.0, 0.02, 40.0)][usize::from(joint.starts_with("motor"))];
+        let (kp, kd, size) = [(3e3, 150.0, 1.0), (0.5, 0.004, 40.0)][usize::from(joint.starts_with("motor"))];
         let target = format!(
-            "Sum([Sine(amplitude: {}, frequency: {}, phase: {k}), Sine(amplitude: {}, frequency: {}, phase: {})])",
+            "Sum([Sine(amplitude: {:?}, frequency: {:?}), Sine(amplitude: {:?}, frequency: {:?})])",
             0.4 * size,
-            2.1 + 0.4 * k,
+            4.2 + 0.8 * k,
             0.15 * size,
-            6.3 - 0.5 * k,
-            2.0 * k
+            11.0 - 0.9 * k
         );
         set.push((format!("joints.{joint}.drive"), format!("Pid(kp: {kp:?}, kd: {kd:?}, target: {target})")));
     }
@@ -117,7 +119,7 @@ fn inverse_dynamics_of_a_coupled_wrist() {
 #[test]
 fn output_error_of_a_coupled_wrist() {
     let arm = arm();
-    let log = log(&arm, 1.5, 5e-3);
+    let log = log(&arm, 2.0, 5e-3);
     let fitted = fit(&arm, &log).solve().unwrap();
     for (path, off, deviation) in errors(&fitted) {
         assert!(deviation < 0.05, "{path}: ± {deviation}");
@@ -157,7 +159,7 @@ fn a_fit_file_takes_a_robot_with_its_couplings() {
     std::fs::create_dir_all(&folder).unwrap();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/wrist.urdf");
     std::fs::copy(path, folder.join("wrist.urdf")).unwrap();
-    let log = log(&arm(), 2.0, 2e-3);
+    let log = log(&arm(), 4.0, 1e-3);
     let mut text = log.table.names.join(",") + "\n";
     for i in 0..log.table.columns[0].len() {
         let row: Vec<String> = log.table.columns.iter().map(|column| format!("{:?}", column[i])).collect();

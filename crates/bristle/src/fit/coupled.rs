@@ -146,8 +146,11 @@ impl Log {
                     found.extend(kept.map(|(joint, value)| Start { path: path(&joint), value, is_measured: true }));
                 }
                 (None, _) => {
-                    let each =
-                        measured.into_iter().map(|(joint, value)| Start { path: path(&joint), value, is_measured: true });
+                    let each = measured.into_iter().map(|(joint, value)| Start {
+                        path: path(&joint),
+                        value,
+                        is_measured: true,
+                    });
                     found.extend(each);
                 }
             }

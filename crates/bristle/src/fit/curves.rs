@@ -36,7 +36,8 @@ impl Scene {
         log: &Log,
         paths: impl IntoIterator<Item = P>,
     ) -> Result<(DMatrix<f64>, Vec<DMatrix<f64>>)> {
-        let parameters = paths.into_iter().map(|path| self.parameter(log, path.as_ref())).collect::<Result<Vec<_>>>()?;
+        let parameters =
+            paths.into_iter().map(|path| self.parameter(log, path.as_ref())).collect::<Result<Vec<_>>>()?;
         let p: Vec<f64> = parameters.iter().map(|parameter| parameter.start).collect();
         let model = FitModel::new(self, parameters, std::slice::from_ref(log), None)?;
         let run = model.residuals(0, &p, true, &crate::stop::is_asked)?;

@@ -27,8 +27,8 @@
 use super::log::place;
 use super::{Compare, Fit, Freedom, Hold, Initial, Input, Log, Method};
 use crate::error::Result;
-use crate::scene::{Problem, Scene, SceneError};
 use crate::scene::load::read_text;
+use crate::scene::{Problem, Scene, SceneError};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::fmt;
@@ -336,13 +336,16 @@ impl Fit {
     /// Refuses a parameter that the scene does not have.
     fn exists(&self, parameter: &super::Parameter) -> Result<()> {
         use super::parameter::Role;
-        let paths: Vec<&String> = match &parameter.role {
-            Role::Paths(paths) => paths.iter().collect(),
-            Role::Excess(pairs) => pairs.iter().map(|(path, _)| path).collect(),
+        let number = |path: &String| self.scene.number(path).unwrap_or(parameter.start);
+        let numbers: Vec<(String, f64)> = match &parameter.role {
+            Role::Paths(paths) => paths.iter().map(|path| (path.clone(), number(path))).collect(),
+            // one that is not written would be below the other
+            Role::Excess(pairs) => {
+                let above = |over: &String| self.scene.number(over).unwrap_or(0.0) + parameter.start;
+                pairs.iter().map(|(path, over)| (path.clone(), above(over))).collect()
+            }
             Role::Delay(_) | Role::Initial { .. } => return Ok(()),
         };
-        let number = |path: &&String| ((*path).clone(), self.scene.number(path).unwrap_or(parameter.start));
-        let numbers: Vec<(String, f64)> = paths.iter().map(number).collect();
         self.scene.with_numbers(&numbers).map(drop)
     }
 }

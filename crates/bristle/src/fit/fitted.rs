@@ -3,8 +3,10 @@
 use super::growth::approach;
 use super::model::{FitModel, Prepared, Residuals};
 use super::parameter::Role;
-use super::solve::{At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, starts};
-use super::statistics::{Deviations, Identifiability, deviations, identifiability};
+use super::solve::{
+    At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, prior_cost, starts,
+};
+use super::statistics::{Deviations, Identifiability, WEAK, deviations, identifiability};
 use super::{Fit, Log, Method};
 use crate::error::{Error, Result};
 use crate::scene::Scene;
@@ -263,6 +265,12 @@ fn without_influence(model: &FitModel, at: &At, noise: &Noise, deviations: &Devi
 /// −2 ln likelihood, constants aside: weights found from residuals differ between starts.
 fn score(model: &FitModel, descent: &Result<Descent>) -> f64 {
     let Ok(Descent { at, noise, .. }) = descent else { return f64::INFINITY };
+    if model.has_prior() && model.logs.iter().flat_map(|prepared| &prepared.log.compare).all(|c| c.noise.is_none()) {
+        // the least over all σ: those beside priors are not of all rows
+        let channels = at.logs.iter().flat_map(|log| &log.r).filter(|r| !r.is_empty());
+        let each = channels.map(|r| r.len() as f64 * (r.iter().map(|r| r * r).sum::<f64>() / r.len() as f64).ln());
+        return each.sum::<f64>() + prior_cost(model, &at.p);
+    }
     let mut sum = cost(model, at, noise);
     for ((residuals, noise), prepared) in at.logs.iter().zip(noise).zip(&model.logs) {
         for ((r, sigma), compare) in residuals.r.iter().zip(noise).zip(&prepared.log.compare) {
@@ -395,7 +403,7 @@ fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifia
     };
     let involved: Vec<&(String, f64)> =
         weak.weakest.iter().filter(|(path, x)| x.abs() > 0.1 && identifiable(path)).collect();
-    if n_identifiable > 1 && involved.len() > 1 && weak.deviation > 0.3 {
+    if n_identifiable > 1 && involved.len() > 1 && weak.deviation > WEAK {
         let names = involved.iter().map(|(path, _)| {
             let at = |list: &[(String, f64)]| list.iter().find(|(other, _)| other == path).map_or(f64::NAN, |x| x.1);
             format!("`{path}` {:.4}", at(&weak.tried))
@@ -442,7 +450,11 @@ pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Ve
     }
     let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
     let at = evaluate(model, &start, true, watch)?;
-    found.extend(unit_doubts(&if model.inverse.is_some() { inverse_errors(model, &at) } else { errors_at(model, &at) }));
+    found.extend(unit_doubts(&if model.inverse.is_some() {
+        inverse_errors(model, &at)
+    } else {
+        errors_at(model, &at)
+    }));
     for k in 0..model.logs.len() {
         let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
         // initial states and delays of other logs have no influence on this one
@@ -458,11 +470,15 @@ pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Ve
             let names: Vec<&str> = each.map(|(parameter, _)| parameter.path.as_str()).collect();
             if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
         };
+        let others = if deviations.is_unidentifiable.contains(&true) {
+            format!("; it does not tell {}", named(true))
+        } else {
+            String::new()
+        };
         found.push(format!(
-            "{}: at the start values this log tells {}; it does not tell {}",
+            "{}: at the start values this log tells {}{others}",
             model.logs[k].log.table.file,
-            named(false),
-            named(true)
+            named(false)
         ));
     }
     Ok(found)

@@ -80,7 +80,8 @@ fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
         let joint = scene.joints.iter().find(|joint| joint.name == *name);
         let drive = joint.and_then(|joint| joint.drive.as_ref());
         let path = format!("joints.{name}.drive");
-        let input = log.inputs.iter().find(|input| matches!(drive, Some(Drive::Effort(_))) && input.path.starts_with(&path));
+        let input =
+            log.inputs.iter().find(|input| matches!(drive, Some(Drive::Effort(_))) && input.path.starts_with(&path));
         let effort = match (place(name, "drive"), input) {
             (Some(channel), _) => Some((channel, log.compare[channel].column.clone())),
             (None, Some(input)) => position.map(|position| (position, input.column.clone())),
@@ -129,14 +130,19 @@ fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
             Some((measured.clone(), coupled.t[(*k, column)] / lever))
         };
         let efforts = acting[column].iter().filter_map(factor).collect();
-        equations.push(Equation { v: coupled.joints[coupled.independent[column]].v, channel: *channel, lever, efforts });
+        equations.push(Equation {
+            v: coupled.joints[coupled.independent[column]].v,
+            channel: *channel,
+            lever,
+            efforts,
+        });
     }
     let inverse = inverse.filter(|_| is_coupled);
     Ok(Some(Layout { sim, coupled, columns, joints, inverse, equations }).filter(|layout| !layout.equations.is_empty()))
 }
 
-/// Gives each equation a drive of its own that acts on it, by augmenting paths (Kuhn 1955); `false` if there is none for
-/// equation `column`.
+/// Gives each equation a drive of its own that acts on it, by augmenting paths (Kuhn 1955); `false` if there is none
+/// for equation `column`.
 fn assign(acting: &[Vec<usize>], column: usize, of: &mut [Option<usize>], is_tried: &mut [bool]) -> bool {
     acting[column].iter().any(|&j| {
         if std::mem::replace(&mut is_tried[j], true) {

@@ -228,16 +228,12 @@ impl Fit {
     /// Leaves out free parameters whose path the scene does not have: for comparisons of laws.
     #[must_use]
     pub fn keep_known(mut self) -> Self {
-        let scene = self.scene.clone();
-        let exists = |path: &str| {
-            path.starts_with("logs.")
-                || expand(&scene, path).is_ok_and(|paths| {
-                    paths
-                        .iter()
-                        .all(|path| scene.with_numbers(&[(path.clone(), scene.number(path).unwrap_or(0.5))]).is_ok())
-                })
+        let fit = self.clone();
+        let exists = |freedom: &Freedom| {
+            let known = |parameters: Vec<Parameter>| parameters.iter().try_for_each(|p| fit.exists(p)).is_ok();
+            fit.expand(freedom).is_ok_and(known)
         };
-        self.freedoms.retain(|freedom| exists(&freedom.path));
+        self.freedoms.retain(exists);
         let freedoms = &self.freedoms;
         self.priors.retain(|(path, _)| freedoms.iter().any(|freedom| freedom.path == *path));
         self
@@ -275,7 +271,9 @@ impl Fit {
             parameters.extend(self.expand(freedom)?);
         }
         for (k, log) in self.logs.iter().enumerate().filter(|(_, log)| log.initial == Initial::Estimated) {
-            for Start { path, value: start, .. } in log.start(&self.scene)?.into_iter().filter(|start| start.is_measured) {
+            for Start { path, value: start, .. } in
+                log.start(&self.scene)?.into_iter().filter(|start| start.is_measured)
+            {
                 let size = start.abs().max(1.0);
                 parameters.push(Parameter {
                     path: format!("logs.{k}.{path}"),

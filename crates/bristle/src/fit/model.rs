@@ -106,6 +106,11 @@ impl FitModel {
         Ok(model)
     }
 
+    /// Whether any parameter is known beforehand.
+    pub fn has_prior(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.prior.is_some())
+    }
+
     /// The arrays of logs, or of their windows.
     pub fn prepare(scene: &Scene, logs: &[Log], window: Option<f64>) -> Result<Vec<Prepared>> {
         let mut all = Vec::new();

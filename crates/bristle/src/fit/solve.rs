@@ -11,6 +11,7 @@
 //! number of threads.
 
 use super::model::{FitModel, Residuals};
+use super::statistics::correlation;
 use crate::error::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 
@@ -123,11 +124,14 @@ pub(crate) fn spread(model: &FitModel) -> Noise {
     })
 }
 
-/// σ by the residuals.
+/// σ by the residuals. Beside priors a log counts as many rows as it has independent ones: σ² is n/n_eff times that of
+/// the residuals.
 pub(crate) fn residual_noise(model: &FitModel, at: &At) -> Noise {
+    let has_prior = model.has_prior();
     by_channel(model, &|log, c| {
         let r = &at.logs[log].r[c];
-        (r.iter().map(|r| r * r).sum(), r.len())
+        let inflation = if has_prior { correlation(r).1 } else { 1.0 };
+        (inflation * r.iter().map(|r| r * r).sum::<f64>(), r.len())
     })
 }
 
@@ -162,12 +166,13 @@ pub(crate) fn cost(model: &FitModel, at: &At, noise: &Noise) -> f64 {
             sum += r.iter().map(|r| r * r).sum::<f64>() / (sigma * sigma);
         }
     }
-    for (parameter, p) in model.parameters.iter().zip(&at.p) {
-        if let Some((mean, deviation)) = parameter.prior {
-            sum += ((p - mean) / deviation).powi(2);
-        }
-    }
-    sum
+    sum + prior_cost(model, &at.p)
+}
+
+/// The part of the priors.
+pub(crate) fn prior_cost(model: &FitModel, p: &[f64]) -> f64 {
+    let known = model.parameters.iter().zip(p).filter_map(|(parameter, p)| Some((p, parameter.prior?)));
+    known.map(|(p, (mean, deviation))| ((p - mean) / deviation).powi(2)).sum()
 }
 
 /// Number of residuals.
@@ -230,8 +235,7 @@ pub(crate) fn descend(
     let is_automatic = model.logs.iter().any(|prepared| prepared.log.compare.iter().any(|c| c.noise.is_none()));
     // one channel without a prior: its weight is a common factor
     let n_channels = model.logs.iter().map(|prepared| prepared.log.compare.len()).max().unwrap_or(1);
-    let has_prior = model.parameters.iter().any(|parameter| parameter.prior.is_some());
-    let rounds = if is_automatic && (n_channels > 1 || has_prior) { ROUNDS } else { 1 };
+    let rounds = if is_automatic && (n_channels > 1 || model.has_prior()) { ROUNDS } else { 1 };
     let (mut iterations, mut is_converged) = (0, false);
     for round in 0..rounds {
         if round > 0 {

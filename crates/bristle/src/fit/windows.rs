@@ -117,15 +117,17 @@ fn states(scene: &Scene, log: &Log, times: &[f64], dt: f64) -> Result<Vec<(Strin
         let joints: Vec<usize> = measured.iter().map(|(k, _)| *k).collect();
         if let Some(inverse) = coupled.determine(&joints) {
             let row = |i: usize| measured.iter().map(|(_, q)| q[i]).collect::<Vec<f64>>();
-            let rows: Vec<Vec<f64>> =
-                (0..times.len()).map(|i| coupled.positions(&inverse, &joints, &row(i))).collect();
+            let rows: Vec<Vec<f64>> = (0..times.len()).map(|i| coupled.positions(&inverse, &joints, &row(i))).collect();
             let told = |k: usize| rows.iter().map(|all| all[k]).collect();
-            positions = coupled.joints.iter().enumerate().map(|(k, joint)| (joint.name.clone(), Some(told(k)))).collect();
+            positions =
+                coupled.joints.iter().enumerate().map(|(k, joint)| (joint.name.clone(), Some(told(k)))).collect();
         }
         let mut states = Vec::new();
         for (name, q) in &positions {
             if known(name).is_some_and(|k| !coupled.is_independent(k)) {
-                states.extend(["position", "velocity"].map(|what| (format!("joints.{name}.{what}"), vec![0.0; times.len()])));
+                states.extend(
+                    ["position", "velocity"].map(|what| (format!("joints.{name}.{what}"), vec![0.0; times.len()])),
+                );
             } else {
                 states.extend(state(log, (name, q.clone()), column(name, "velocity")?, (times, dt))?);
             }

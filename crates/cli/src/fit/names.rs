@@ -52,7 +52,9 @@ pub fn complete(fit: &Fit, path: &str, law: &str) -> Result<(String, Fit)> {
         let bounds = number(name).is_none().then_some((0.01 * value, 100.0 * value));
         Number { name, value: number(name).unwrap_or(value), bounds, is_excess: false }
     };
-    let excess = match number("stiction").filter(|level| fit.freed(&format!("{path}.stiction")).is_none() && *level > coulomb) {
+    let excess = match number("stiction")
+        .filter(|level| fit.freed(&format!("{path}.stiction")).is_none() && *level > coulomb)
+    {
         Some(level) => Number { name: "stiction", value: level, bounds: None, is_excess: false },
         None => Number { name: "stiction", value: 1.2 * coulomb, bounds: Some((0.0, 20.0 * coulomb)), is_excess: true },
     };

@@ -39,7 +39,8 @@ fn said<'a>(warnings: &'a [String], names: &[&str]) -> &'a str {
 fn a_motor_gain_acts_together_with_both_coefficients_of_its_reducer() {
     // (1 − μ) and (1 + μ) times the gain are all that acts
     let fields = "position: 0.4, friction: Coulomb(coulomb: 1.0), load: Transmitted(preload: 0.2, driving: 0.3, \
-                  back_driving: 0.2), drive: Servo(kp: 9.0, constant: 1.0, target: Sine(amplitude: 0.9, frequency: 4.0))";
+                  back_driving: 0.2), drive: Servo(kp: 9.0, constant: 1.0, target: \
+                  Sine(amplitude: 0.9, frequency: 4.0))";
     let scene = scene(HINGE, fields);
     let mut noisy = table(&scene);
     noisy.columns[1].iter_mut().enumerate().for_each(|(k, x)| *x += 1e-3 * (1.7 * (k * k) as f64).sin());
@@ -161,10 +162,8 @@ fn curves_and_their_derivatives_are_those_of_the_fit() {
     let fitted = fit.solve().unwrap();
     let (y, dy) = scene.sensitivities(&log, fitted.paths()).unwrap();
     assert_eq!((y.shape(), dy.len()), ((201, 1), 2));
-    let at = |path: &str, x: f64| {
-        let scene = Scene::parse_with(&scene.to_ron().unwrap(), "s", &[(path, &format!("{x:?}"))]).unwrap();
-        table(&scene).columns[1].clone()
-    };
+    let at =
+        |path: &str, x: f64| table(&scene.with_overrides(&[(path, &format!("{x:?}"))]).unwrap()).columns[1].clone();
     for (path, dy) in fitted.paths().iter().zip(&dy) {
         let x = scene.number(path).unwrap();
         let (plus, minus) = (at(path, x * (1.0 + 1e-4)), at(path, x * (1.0 - 1e-4)));

@@ -32,7 +32,7 @@ const COUPLINGS: &str = "[Gear(name: \"wrist_5\", joints: (\"motor_5\", \"axis_5
 /// The arm of the file with its coupled wrist and its controllers.
 fn arm() -> Scene {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/wrist.urdf");
-    let text = urdf::load(path, &Options::default()).unwrap().scene.to_ron().unwrap();
+    let robot = urdf::load(path, &Options::default()).unwrap().scene;
     let mut set = vec![
         ("couplings".to_owned(), COUPLINGS.to_owned()),
         ("solver.control".into(), "Error(rtol: 1e-6, atol: 1e-8)".into()),
@@ -50,7 +50,7 @@ fn arm() -> Scene {
         set.push((format!("joints.{joint}.drive"), format!("Pid(kp: {kp:?}, kd: {kd:?}, target: {target})")));
     }
     let set: Vec<(&str, &str)> = set.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
-    Scene::parse_with(&text, "wrist.ron", &set).unwrap_or_else(|error| panic!("{error}"))
+    robot.with_overrides(&set).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Uniform noise of deviation 1: SplitMix64.
@@ -68,7 +68,7 @@ fn log(arm: &Scene, seconds: f64, step: f64) -> Log {
     let mut set: Vec<(&str, &str)> = set.iter().map(|(path, x)| (*path, x.as_str())).collect();
     let interval = format!("{step:?}");
     set.push(("output.interval", &interval));
-    let truth = Scene::parse_with(&arm.to_ron().unwrap(), "truth.ron", &set).unwrap();
+    let truth = arm.with_overrides(&set).unwrap();
     let run = Simulation::new(&truth).unwrap().run_until(seconds).unwrap();
     let mut state = 7;
     let mut names = vec!["t".to_owned()];

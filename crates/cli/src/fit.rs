@@ -59,6 +59,7 @@ Examples:
   bristle fit axis.fit.ron
   bristle fit axis.fit.ron --check
   bristle fit axis.ron --log run.csv:position_m=slide.position --free joints.slide.friction.coulomb=20
+  bristle fit axis.fit.ron --law 'joints.slide.friction=Coulomb,Stribeck,LuGre'
   bristle fit axis.fit.ron --law 'joints.slide.friction=Coulomb(coulomb: 20),Tanh(coulomb: 20, stribeck_velocity: 0.01)'
 
 Exit codes: 0 done, 1 no start converged or the fit was stopped, 2 the input was refused.")]
@@ -75,7 +76,8 @@ pub struct FitCommand {
     /// Any value of the scene by its path; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Fit every one of these laws in place of the one at a path, and compare them: PATH=LAW,LAW,…
+    /// Fit every one of these laws in place of the one at a path, and compare them: PATH=LAW,LAW,…; by name, with levels
+    /// of the present one, or written out
     #[arg(long, value_name = "PATH=LAWS")]
     law: Option<String>,
     /// Only look: logs, units, what each log can tell at the start values

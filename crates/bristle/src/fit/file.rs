@@ -313,8 +313,7 @@ pub fn scene(path: &Path, friction: Option<&Path>, overrides: &[(&str, &str)]) -
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("urdf")) {
         let friction = friction.map(crate::urdf::FrictionFile::load).transpose()?;
         let options = crate::urdf::Options { friction, ..Default::default() };
-        let scene = crate::urdf::load(path, &options)?.scene;
-        return Ok(Scene::parse_with(&scene.to_ron()?, &path.display().to_string(), overrides)?);
+        return crate::urdf::load(path, &options)?.scene.with_overrides(overrides);
     }
     if let Some(friction) = friction {
         let file = path.display().to_string();
@@ -334,7 +333,7 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 
 impl Fit {
     /// Refuses a parameter that the scene does not have.
-    fn exists(&self, parameter: &super::Parameter) -> Result<()> {
+    pub(super) fn exists(&self, parameter: &super::Parameter) -> Result<()> {
         use super::parameter::Role;
         let number = |path: &String| self.scene.number(path).unwrap_or(parameter.start);
         let numbers: Vec<(String, f64)> = match &parameter.role {

@@ -159,8 +159,9 @@ impl Scene {
         }
     }
 
-    /// Values in place of those at some paths of its origin.
-    pub(crate) fn with_overrides(&self, overrides: &[(&str, &str)]) -> Result<Self> {
+    /// This scene with other values at some paths, as by `--set`: `("joints.slide.friction.coulomb", "4.0")`. What the
+    /// file of the scene leaves out stays left out, so that a stiction that is not given follows its Coulomb level.
+    pub fn with_overrides(&self, overrides: &[(&str, &str)]) -> Result<Self> {
         Ok(match &self.origin.0 {
             Some(origin) => {
                 let document = Document { sources: origin.sources.clone(), root: origin.root.clone() };

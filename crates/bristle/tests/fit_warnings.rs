@@ -82,7 +82,7 @@ fn a_motor_gain_acts_together_with_both_coefficients_of_its_reducer() {
 fn a_radius_acts_together_with_its_level() {
     let scene = scene(HINGE, "position: 0.9, friction: Coulomb(coulomb: 0.4), load: Pin(radius: 0.05)");
     let fit = Fit::new(&scene).log(log(&scene));
-    let fit = fit.free("joints.x.friction.coulomb", 0.3, 0.02..=5.0).free("joints.x.load.radius", 0.04, 0.002..=0.5);
+    let fit = fit.free("joints.x.friction.coulomb", 0.35, 0.02..=5.0).free("joints.x.load.radius", 0.05, 0.002..=0.5);
     let fitted = fit.solve().unwrap();
     let warning = said(fitted.warnings(), &["friction.coulomb", "load.radius"]);
     assert!(warning.contains("give nearly the same curves"), "{warning}");

@@ -168,13 +168,19 @@ fn a_fit_file_takes_a_robot_with_its_couplings() {
     std::fs::write(folder.join("wrist.csv"), text).unwrap();
     let compare: String = log.compare.iter().map(|c| format!("(channel: {0:?}, column: {0:?}),", c.channel)).collect();
     // the dampings of axis 5 and of its motor would be one number
-    let damping: String =
-        DRIVEN.iter().map(|joint| format!("\"joints.{joint}.damping\": Free(0.5, (1e-6, 50.0)),")).collect();
+    let damping: String = DRIVEN
+        .iter()
+        .map(|joint| {
+            let start = if joint.starts_with("motor") { 1e-3 } else { 1.0 };
+            format!("\"joints.{joint}.damping\": Free({start:?}, (1e-6, 50.0)),")
+        })
+        .collect();
     let file = format!(
         "Fit(scene: \"wrist.urdf\", set: {{ \"couplings\": {COUPLINGS:?} }},
             logs: [(file: \"wrist.csv\", compare: [{compare}])],
             free: {{
-                \"joints.*.friction.coulomb\": Free(0.5, (1e-4, 50.0)), {damping}
+                \"joints.axis_*.friction.coulomb\": Free(1.0, (1e-2, 50.0)),
+                \"joints.motor_*.friction.coulomb\": Free(0.01, (1e-4, 5.0)), {damping}
                 \"links.flange.mass\": Free(1.0, (0.1, 10.0)),
             }},
             method: InverseDynamics(band: 15.0))"

@@ -17,6 +17,10 @@ const SAME_MINIMUM: f64 = 1e-2;
 /// Relative change of the cost by which a parameter without influence may differ from its start.
 const UNCHANGED: f64 = 1e-6;
 
+/// Component of the weakest direction from which a parameter belongs to it: a gain moves by less than the coefficients
+/// that make up for it.
+const INVOLVED: f64 = 0.03;
+
 /// Default corner frequency of the first estimate by inverse dynamics, as a fraction of the sampling frequency.
 const INVERSE_BAND: f64 = 0.04;
 
@@ -158,7 +162,13 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     let run = |k: usize| {
         let note = |iteration, error| (watch.progress)(Progress { start: k, starts: n_starts, iteration, error });
         // the given start is meant
-        let from = if k == 0 { all[k].clone() } else { approach(&model, &all[k], watch) };
+        let from = match k {
+            0 => all[0].clone(),
+            _ => {
+                let nearer = first_estimate(fit, &model, &all[k], watch).unwrap_or_else(|| all[k].clone());
+                approach(&model, &nearer, watch)
+            }
+        };
         descend(&model, &from, watch, &note)
     };
     let descents = map(n_starts, &run);
@@ -236,7 +246,8 @@ fn first_estimate(fit: &Fit, model: &FitModel, start: &[f64], watch: &Watch<'_>)
     }
     let logs = FitModel::prepare(&model.base, &fit.logs, None).ok()?;
     let dt = logs.iter().map(|prepared| prepared.dt).fold(0.0, f64::max);
-    let inverse = FitModel { inverse: Some(INVERSE_BAND / dt), window: None, logs, ..model.clone() };
+    let inverse =
+        FitModel { inverse: Some(INVERSE_BAND / dt), knows_drives: true, window: None, logs, ..model.clone() };
     if !inverse.has_inverse(start) {
         return None;
     }
@@ -402,7 +413,7 @@ fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifia
         model.parameters.iter().position(|p| p.path == path).is_some_and(|k| !deviations.is_unidentifiable[k])
     };
     let involved: Vec<&(String, f64)> =
-        weak.weakest.iter().filter(|(path, x)| x.abs() > 0.1 && identifiable(path)).collect();
+        weak.weakest.iter().filter(|(path, x)| x.abs() > INVOLVED && identifiable(path)).collect();
     if n_identifiable > 1 && involved.len() > 1 && weak.deviation > WEAK {
         let names = involved.iter().map(|(path, _)| {
             let at = |list: &[(String, f64)]| list.iter().find(|(other, _)| other == path).map_or(f64::NAN, |x| x.1);

@@ -21,7 +21,7 @@ use super::filter::{differentiate, low_pass};
 use super::model::{FitModel, Prepared, Residuals};
 use super::solve::map;
 use crate::error::{Error, Result};
-use crate::scene::{Coupling, Drive, Kind, Load, Scene};
+use crate::scene::{Coupling, Drive, Joint, Kind, Load, Scene};
 use crate::simulation::Simulation;
 use nalgebra::DMatrix;
 
@@ -56,19 +56,30 @@ struct Layout {
 
 /// The layout of a log; `None` unless it measures positions that tell all joints, the efforts of all drives, and at
 /// least one for every independent coordinate.
-fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
+fn layout(prepared: &Prepared, scene: &Scene, knows_drives: bool) -> Result<Option<Layout>> {
     let log = &prepared.log;
     let is_tree = scene.joints.iter().all(|joint| joint.kind.is_single() || joint.kind == Kind::Fixed);
     let is_loop = |coupling: &Coupling| matches!(coupling, Coupling::LoopJoint { .. });
     if scene.has_bristles() || !is_tree || scene.couplings.iter().any(is_loop) {
         return Ok(None);
     }
-    let mut undriven = scene.clone();
-    undriven.joints.iter_mut().for_each(|joint| joint.drive = None);
-    let sim = Simulation::new(&undriven)?;
-    let coupled = Coupled::of(&sim);
     // measured efforts and positions, by joint
     let place = |joint: &str, what: &str| log.compare.iter().position(|c| c.channel == format!("{joint}.{what}"));
+    let is_driven_by_log = |joint: &Joint| {
+        let path = format!("joints.{}.drive", joint.name);
+        matches!(joint.drive, Some(Drive::Effort(_))) && log.inputs.iter().any(|input| input.path.starts_with(&path))
+    };
+    let mut undriven = scene.clone();
+    for joint in &mut undriven.joints {
+        if !knows_drives || place(&joint.name, "drive").is_some() || is_driven_by_log(joint) {
+            joint.drive = None;
+        }
+    }
+    if !undriven.joints.iter().filter_map(|joint| joint.drive.as_ref()).all(is_told) {
+        return Ok(None);
+    }
+    let sim = Simulation::new(&undriven)?;
+    let coupled = Coupled::of(&sim);
     let (mut columns, mut joints, mut efforts) = (vec![], vec![], vec![]);
     for (k, coordinate) in coupled.joints.iter().enumerate() {
         let name = &coordinate.name;
@@ -83,12 +94,14 @@ fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
         let input =
             log.inputs.iter().find(|input| matches!(drive, Some(Drive::Effort(_))) && input.path.starts_with(&path));
         let effort = match (place(name, "drive"), input) {
-            (Some(channel), _) => Some((channel, log.compare[channel].column.clone())),
-            (None, Some(input)) => position.map(|position| (position, input.column.clone())),
+            (Some(channel), _) => Some((channel, Some(log.compare[channel].column.clone()))),
+            (None, Some(input)) => position.map(|position| (position, Some(input.column.clone()))),
+            // the equations contain what the scene tells
+            (None, None) if knows_drives => position.map(|position| (position, None)),
             (None, None) => None,
         };
         // a drive whose effort nobody knows
-        if effort.is_none() && drive.is_some() {
+        if effort.is_none() && drive.is_some() && !knows_drives {
             return Ok(None);
         }
         // a reducer of a joint that depends on others takes its effort from the equations of those
@@ -127,7 +140,7 @@ fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
         let lever = coupled.t[(j, column)];
         let factor = |k: &usize| {
             let (_, measured) = efforts[*k].as_ref()?;
-            Some((measured.clone(), coupled.t[(*k, column)] / lever))
+            Some((measured.clone()?, coupled.t[(*k, column)] / lever))
         };
         let efforts = acting[column].iter().filter_map(factor).collect();
         equations.push(Equation {
@@ -139,6 +152,15 @@ fn layout(prepared: &Prepared, scene: &Scene) -> Result<Option<Layout>> {
     }
     let inverse = inverse.filter(|_| is_coupled);
     Ok(Some(Layout { sim, coupled, columns, joints, inverse, equations }).filter(|layout| !layout.equations.is_empty()))
+}
+
+/// Whether the effort of a drive follows from time, position and velocity.
+fn is_told(drive: &Drive) -> bool {
+    match drive {
+        Drive::Effort(_) | Drive::Pull { .. } => true,
+        Drive::Pid { ki, .. } => *ki == 0.0,
+        _ => false,
+    }
 }
 
 /// Gives each equation a drive of its own that acts on it, by augmenting paths (Kuhn 1955); `false` if there is none
@@ -169,8 +191,10 @@ fn is_lossy(coupling: &Coupling, joint: &str) -> bool {
 impl FitModel {
     /// Whether all logs measure efforts and positions.
     pub fn has_inverse(&self, p: &[f64]) -> bool {
-        let each = |log: usize| -> Result<bool> { Ok(layout(&self.logs[log], &self.scene_of(log, p)?)?.is_some()) };
-        (0..self.logs.len()).all(|log| each(log).unwrap_or(false))
+        let measures = |log: usize| -> Result<bool> {
+            Ok(layout(&self.logs[log], &self.scene_of(log, p)?, self.knows_drives)?.is_some())
+        };
+        (0..self.logs.len()).all(|log| measures(log).unwrap_or(false))
     }
 
     /// Residuals of the efforts of log number `log`, low-passed to `band` Hz; other channels have none.
@@ -181,7 +205,7 @@ impl FitModel {
         let from = t.partition_point(|t| *t < prepared.log.skip);
         let stride = ((1.0 / (KEPT * band * dt)).floor() as usize).max(1);
         let here = |scene: &Scene| -> Result<Layout> {
-            layout(prepared, scene)?.ok_or_else(|| {
+            layout(prepared, scene, self.knows_drives)?.ok_or_else(|| {
                 let what = "inverse dynamics of a log that does not measure position and drive effort of every joint";
                 Error::Unsupported { name: table.file.clone(), what: what.into() }
             })
@@ -202,7 +226,7 @@ impl FitModel {
             }
             efforts
         };
-        let model = filtered(base.required(&motions)?);
+        let model = filtered(base.required(&t, &motions)?);
         let mut r = vec![Vec::new(); prepared.log.compare.len()];
         for (equation, x) in base.equations.iter().zip(&model) {
             let mut measured = vec![0.0; t.len()];
@@ -226,7 +250,7 @@ impl FitModel {
                 };
                 let (scene, by) =
                     at(half).map(|scene| (scene, half)).or_else(|_| at(-half).map(|scene| (scene, -half)))?;
-                let mut moved = filtered(here(&scene)?.required(&motions)?);
+                let mut moved = filtered(here(&scene)?.required(&t, &motions)?);
                 for (moved, model) in moved.iter_mut().zip(&model) {
                     moved.iter_mut().zip(model).for_each(|(x, model)| *x = (*x - model) / by);
                 }
@@ -244,7 +268,7 @@ impl FitModel {
 
 impl Layout {
     /// (Tᵀτ)_i / T_ji of the equations along the motions of the measured joints.
-    fn required(&mut self, motions: &[[Vec<f64>; 3]]) -> Result<Vec<Vec<f64>>> {
+    fn required(&mut self, t: &[f64], motions: &[[Vec<f64>; 3]]) -> Result<Vec<Vec<f64>>> {
         let Self { sim, coupled, joints, inverse, equations, .. } = self;
         let n = motions.first().map_or(0, |motion| motion[0].len());
         let mut efforts = vec![Vec::with_capacity(n); equations.len()];
@@ -270,7 +294,7 @@ impl Layout {
         let take = |tau: &[f64]| {
             efforts.iter_mut().zip(&*equations).for_each(|(efforts, e)| efforts.push(tau[e.v] / e.lever));
         };
-        sim.inverse_dynamics_along(n, fill, take)?;
+        sim.inverse_dynamics_along(&t[..n], fill, take)?;
         Ok(efforts)
     }
 }

@@ -92,6 +92,8 @@ pub(crate) struct FitModel {
     pub logs: Vec<Prepared>,
     /// Corner frequency of inverse dynamics, Hz; simulations if there is none.
     pub inverse: Option<f64>,
+    /// Whether inverse dynamics takes efforts that the scene tells from time and motion beside measured ones: as a start.
+    pub knows_drives: bool,
     /// Length of the windows that `logs` are, s; whole logs if there is none.
     pub window: Option<f64>,
 }
@@ -100,7 +102,7 @@ impl FitModel {
     pub fn new(scene: &Scene, parameters: Vec<Parameter>, logs: &[Log], window: Option<f64>) -> Result<Self> {
         let base = scene.with_origin()?;
         let logs = Self::prepare(&base, logs, window)?;
-        let model = Self { base, parameters, logs, inverse: None, window };
+        let model = Self { base, parameters, logs, inverse: None, knows_drives: false, window };
         let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
         model.check_windows(&mut model.scene_of(0, &start)?)?;
         Ok(model)

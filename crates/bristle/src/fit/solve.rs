@@ -317,6 +317,7 @@ fn try_steps(
             })
             .collect();
         let mut step = vec![0.0; n];
+        let mut is_solved = true;
         // a step that a bound cuts is repeated without that parameter
         loop {
             if free.is_empty() {
@@ -328,7 +329,10 @@ fn try_steps(
             let right = DVector::from_fn(m, |i, _| {
                 -g[free[i]] - (0..n).filter(|k| !free.contains(k)).map(|k| h[(free[i], k)] * step[k]).sum::<f64>()
             });
-            let Some(solved) = matrix.cholesky().map(|factor| factor.solve(&right)) else { break };
+            let Some(solved) = matrix.cholesky().map(|factor| factor.solve(&right)) else {
+                is_solved = false;
+                break;
+            };
             free.iter().enumerate().for_each(|(i, &k)| step[k] = solved[i].clamp(-LONGEST, LONGEST));
             let cut = free.iter().position(|&k| {
                 let (low, high) = model.parameters[k].bounds;
@@ -343,6 +347,11 @@ fn try_steps(
                 Some(i) => drop(free.remove(i)),
                 None => break,
             }
+        }
+        if !is_solved {
+            // parameters that act together: singular but for λ
+            *lambda = (*lambda * 8.0).max(1e-6);
+            continue;
         }
         let p: Vec<f64> = model
             .parameters

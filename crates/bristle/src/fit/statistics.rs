@@ -139,10 +139,12 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
     result
 }
 
-/// s².
+/// s²; of noise that is given, not less than it says.
 fn mean_square(model: &FitModel, at: &At, noise: &Noise) -> f64 {
     let n = n_residuals(at).saturating_sub(model.parameters.len()).max(1);
-    (cost(model, at, noise) - prior_cost(model, &at.p)) / n as f64
+    let square = (cost(model, at, noise) - prior_cost(model, &at.p)) / n as f64;
+    let is_given = model.logs.iter().flat_map(|prepared| &prepared.log.compare).all(|compare| compare.noise.is_some());
+    if is_given { square.max(1.0) } else { square }
 }
 
 /// Information of the rows by the white formula, H/s² without priors, and that of the priors, in scaled parameters.

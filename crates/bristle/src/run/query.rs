@@ -134,11 +134,11 @@ impl Simulation {
         self.run.system.dynamics.couplings.iter().for_each(|couplings| couplings.gather_efforts(tau));
     }
 
-    /// [`Simulation::inverse_dynamics`] of `n` states: `fill` writes positions, velocities and accelerations of state
-    /// number i, `take` reads its efforts.
+    /// [`Simulation::inverse_dynamics`] of a state at each of the times: `fill` writes positions, velocities and
+    /// accelerations of state number i, `take` reads its efforts.
     pub(crate) fn inverse_dynamics_along(
         &mut self,
-        n: usize,
+        times: &[f64],
         mut fill: impl FnMut(usize, [&mut [f64]; 3]),
         mut take: impl FnMut(&[f64]),
     ) -> Result<()> {
@@ -147,7 +147,7 @@ impl Simulation {
         let (mut q, mut v) = (self.positions().to_vec(), vec![0.0; self.velocities().len()]);
         let (mut a, mut tau) = (v.clone(), v.clone());
         let dynamics = &mut self.run.system.dynamics;
-        let result = (0..n).try_for_each(|i| {
+        let result = times.iter().enumerate().try_for_each(|(i, &t)| {
             fill(i, [&mut q, &mut v, &mut a]);
             dynamics.required(t, &q, &v, &a, &mut tau)?;
             check_finite(t, "an effort", &tau)?;

@@ -111,7 +111,7 @@ fn a_stiffness_that_the_log_does_not_resolve_is_named() {
     let scene =
         scene(SLIDE, &format!("velocity: 2.0, friction: {law}, drive: Effort(Sine(amplitude: 6.0, frequency: 5.0))"));
     let mut log = log(&scene);
-    log.compare[0].noise = Some(1e-4);
+    log.compare[0].noise = Some(0.02);
     let fit = Fit::new(&scene).log(log).free("joints.x.friction.coulomb", 2.5, 0.1..=50.0);
     let fitted = fit.free("joints.x.friction.sigma0", 1.0e7, 1.0e5..=1.0e9).solve().unwrap();
     let warning = said(fitted.warnings(), &["friction.sigma0"]);

@@ -18,7 +18,7 @@ fn rows(text: &str, path: &str, value: f64) -> (Vec<String>, Vec<Vec<f64>>) {
 /// Largest error of each channel's derivative, relative to its largest value; checks that few rows are left out.
 fn check(text: &str, path: &str, width: f64, tolerance: f64) {
     let scene = Scene::parse(text, "test.ron").unwrap();
-    let run = scene.sensitivities(&[path]).unwrap();
+    let run = Simulation::sensitivities(&scene, &[path]).unwrap();
     let at = scene.number(path).unwrap();
     let half = width * if at == 0.0 { 1.0 } else { at.abs() };
     let sides = [half, -half, 0.5 * half, -0.5 * half].map(|by| rows(text, path, at + by));
@@ -281,7 +281,7 @@ fn a_servo_that_holds_its_samples() {
         check(SAMPLED, path, 2e-5, 1e-5);
     }
     let scene = Scene::parse(SAMPLED, "test.ron").unwrap();
-    let refused = scene.sensitivities(&["joints.x.drive.period"]).unwrap_err().to_string();
+    let refused = Simulation::sensitivities(&scene, &["joints.x.drive.period"]).unwrap_err().to_string();
     assert!(refused.contains("structure"), "{refused}");
 }
 
@@ -340,7 +340,7 @@ fn a_drive_that_saturates() {
     )"#;
     let scene = Scene::parse(text, "test.ron").unwrap();
     for path in ["joints.j.effort_limit", "joints.j.drive.kp", "joints.j.drive.kd", "joints.j.damping"] {
-        let run = scene.sensitivities(&[path]).unwrap();
+        let run = Simulation::sensitivities(&scene, &[path]).unwrap();
         let (at, half) = (scene.number(path).unwrap(), 1e-4 * scene.number(path).unwrap());
         let sides = [half, -half].map(|by| rows(text, path, at + by));
         for channel in ["j.position", "j.velocity"] {

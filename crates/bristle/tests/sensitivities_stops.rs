@@ -16,7 +16,7 @@ fn run(text: &str, path: &str, value: f64) -> (Vec<Vec<f64>>, Vec<f64>) {
 /// Compares derivatives with differences (Richardson) at all rows without an event between the runs.
 fn check(text: &str, paths: &[&str], tolerance: f64) {
     let scene = Scene::parse(text, "test.ron").unwrap();
-    let all = scene.sensitivities(paths).unwrap();
+    let all = Simulation::sensitivities(&scene, paths).unwrap();
     for path in paths {
         let at = scene.number(path).unwrap();
         let half = 2e-5 * if at == 0.0 { 1.0 } else { at.abs() };
@@ -61,7 +61,7 @@ fn a_bouncing_block_in_closed_form() {
     )"#;
     let scene = Scene::parse(text, "test.ron").unwrap();
     let paths = ["joints.z.position", "joints.z.limits.lower", "joints.z.limits.restitution", "gravity.2"];
-    let all = scene.sensitivities(&paths).unwrap();
+    let all = Simulation::sensitivities(&scene, &paths).unwrap();
     // after the second impact: t₁ = √(2 (h − b)/g), t₂ = t₁ (1 + 2e), z = b + e² g t₁ (t − t₂) − ½ g (t − t₂)²
     let z = |[h, b, e, a]: [f64; 4], t: f64| {
         let (g, down) = (-a, (2.0 * (h - b) / -a).sqrt());
@@ -144,7 +144,7 @@ fn bounces_to_rest() {
     )"#;
     let scene = Scene::parse(text, "test.ron").unwrap();
     let paths = ["joints.hinge.limits.lower", "joints.hinge.position", "links.rod.mass"];
-    let all = scene.sensitivities(&paths).unwrap();
+    let all = Simulation::sensitivities(&scene, &paths).unwrap();
     for (path, expected) in paths.iter().zip([1.0, 0.0, 0.0]) {
         let last = |what: &str| *all.derivative(what, path).unwrap().last().unwrap();
         // the slope of the event function is a difference
@@ -184,7 +184,8 @@ fn nondifferentiable_runs_are_refused() {
                 position: 1.0, limits: Limits(lower: 0.0, restitution: 0.8)),
         ], duration: 1.0)"#;
     let refusal = |a: &str, path: &str| {
-        Scene::parse(&two.replace("lower: A", a), "two.ron").unwrap().sensitivities(&[path]).unwrap_err().to_string()
+        let scene = Scene::parse(&two.replace("lower: A", a), "two.ron").unwrap();
+        Simulation::sensitivities(&scene, &[path]).unwrap_err().to_string()
     };
     let several = refusal("lower: 0.0", "links.a.mass");
     assert!(several.contains("several impacts at one instant (t = 0.4515"), "{several}");

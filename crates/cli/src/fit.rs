@@ -1,6 +1,7 @@
 //! `bristle fit`: fit parameters of a scene to logs, write the fitted scene, a table and a page, print a summary.
 
 mod laws;
+mod names;
 mod output;
 
 use crate::error_text::explained;
@@ -8,8 +9,8 @@ use crate::interrupt::Interrupt;
 use crate::limits::seconds;
 use crate::{Outcome, target};
 use anyhow::{Context, Result};
+use bristle::Error;
 use bristle::fit::{Fit, FitFile, Fitted, Log, Method, Progress, Watch};
-use bristle::{Error, Scene};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,7 +30,7 @@ enum Way {
 A fit file names the scene, the logs, and the numbers that are free:
 
   Fit(
-      scene: \"axis.ron\",
+      scene: \"axis.ron\",                                            // or a robot (URDF), friction: \"friction.ron\"
       logs: [Log(
           file: \"train.csv\", time: \"t_s\", skip: 0.05,
           set: { \"joints.slide.drive.target\": Column(\"reference_m\") },  // Held(\"…\"): last value; Value(\"400.0\")
@@ -58,6 +59,7 @@ Examples:
   bristle fit axis.fit.ron
   bristle fit axis.fit.ron --check
   bristle fit axis.ron --log run.csv:position_m=slide.position --free joints.slide.friction.coulomb=20
+  bristle fit axis.fit.ron --law 'joints.slide.friction=Coulomb,Stribeck,LuGre'
   bristle fit axis.fit.ron --law 'joints.slide.friction=Coulomb(coulomb: 20),Tanh(coulomb: 20, stribeck_velocity: 0.01)'
 
 Exit codes: 0 done, 1 no start converged or the fit was stopped, 2 the input was refused.")]
@@ -74,7 +76,8 @@ pub struct FitCommand {
     /// Any value of the scene by its path; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Fit every one of these laws in place of the one at a path, and compare them: PATH=LAW,LAW,…
+    /// Fit every one of these laws in place of the one at a path, and compare them: PATH=LAW,LAW,…; by name, with levels
+    /// of the present one, or written out
     #[arg(long, value_name = "PATH=LAWS")]
     law: Option<String>,
     /// Only look: logs, units, what each log can tell at the start values
@@ -207,13 +210,7 @@ impl FitCommand {
             let FitFile { fit, inputs } = FitFile::load(&self.file, &set)?;
             return Ok((fit, inputs));
         }
-        let is_robot = self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("urdf"));
-        let scene = if is_robot {
-            bristle::urdf::load(&self.file, &bristle::urdf::Options::default())?.scene
-        } else {
-            Scene::load_with(&self.file, &set)?
-        };
-        let mut fit = Fit::new(&scene);
+        let mut fit = Fit::new(&bristle::fit::scene(&self.file, None, &set)?);
         let mut inputs = vec![self.file.clone()];
         for text in &self.log {
             let (file, pairs) =

@@ -58,7 +58,7 @@ impl Sensitivities {
             stop::until(
                 move || asked.load(Ordering::Relaxed),
                 || match (channels, times) {
-                    (None, None) => scene.sensitivities(&paths),
+                    (None, None) => bristle::Simulation::sensitivities(scene, &paths),
                     (channels, times) => {
                         let channels = channels.map_or_else(|| scene.differentiable_channels(), Ok)?;
                         scene.sensitivities_at(&paths, &channels, &times.unwrap_or_else(|| scene.output_times()))

@@ -2,7 +2,8 @@
 //!
 //! ```ron
 //! Fit(
-//!     scene: "axis.ron",
+//!     scene: "axis.ron",                                 // or a robot, with `friction: "friction.ron"` for its laws
+//!     set: { "solver.control": "Error(rtol: 1e-6)" },    // values of the scene, as by `--set`
 //!     logs: [
 //!         Log(
 //!             file: "train.csv", time: "t_s", skip: 0.05,
@@ -26,8 +27,8 @@
 use super::log::place;
 use super::{Compare, Fit, Freedom, Hold, Initial, Input, Log, Method};
 use crate::error::Result;
-use crate::scene::Scene;
 use crate::scene::load::read_text;
+use crate::scene::{Problem, Scene, SceneError};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::fmt;
@@ -68,6 +69,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
 #[serde(deny_unknown_fields, rename = "Fit")]
 struct FitText {
     scene: String,
+    #[serde(default)]
+    friction: Option<String>,
     #[serde(default)]
     set: Entries<String>,
     logs: Vec<LogText>,
@@ -199,7 +202,9 @@ impl FitFile {
         let mut all: Vec<(&str, &str)> =
             read.set.0.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
         all.extend_from_slice(overrides);
-        let mut fit = Fit::new(&scene(&folder.join(&read.scene), &all)?);
+        let friction = read.friction.as_ref().map(|file| folder.join(file));
+        inputs.extend(friction.clone());
+        let mut fit = Fit::new(&scene(&folder.join(&read.scene), friction.as_deref(), &all)?);
         let find = |what: &str| text.find(&format!("\"{what}\"")).map_or(0..0, |at| at..at + what.len() + 2);
         for (k, log) in read.logs.iter().enumerate() {
             inputs.push(folder.join(&log.file));
@@ -302,12 +307,19 @@ impl LogText {
     }
 }
 
-/// A scene, or a robot by its extension.
-fn scene(path: &Path, overrides: &[(&str, &str)]) -> Result<Scene> {
+/// A scene, or a robot by its extension, with a friction file if there is one; `overrides` as by `--set`.
+pub fn scene(path: &Path, friction: Option<&Path>, overrides: &[(&str, &str)]) -> Result<Scene> {
     #[cfg(feature = "urdf")]
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("urdf")) {
-        let scene = crate::urdf::load(path, &crate::urdf::Options::default())?.scene;
-        return Ok(Scene::parse_with(&scene.to_ron()?, &path.display().to_string(), overrides)?);
+        let friction = friction.map(crate::urdf::FrictionFile::load).transpose()?;
+        let options = crate::urdf::Options { friction, ..Default::default() };
+        return crate::urdf::load(path, &options)?.scene.with_overrides(overrides);
+    }
+    if let Some(friction) = friction {
+        let file = path.display().to_string();
+        let reason = format!("`friction: {}` is for robots (URDF)", friction.display());
+        let help = "a scene has its laws in its own file".to_owned();
+        return Err(SceneError::from(Problem::without_place(&file, "friction", reason, help)).into());
     }
     Ok(Scene::load_with(path, overrides)?)
 }
@@ -321,15 +333,18 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 
 impl Fit {
     /// Refuses a parameter that the scene does not have.
-    fn exists(&self, parameter: &super::Parameter) -> Result<()> {
+    pub(super) fn exists(&self, parameter: &super::Parameter) -> Result<()> {
         use super::parameter::Role;
-        let paths: Vec<&String> = match &parameter.role {
-            Role::Paths(paths) => paths.iter().collect(),
-            Role::Excess(pairs) => pairs.iter().map(|(path, _)| path).collect(),
+        let number = |path: &String| self.scene.number(path).unwrap_or(parameter.start);
+        let numbers: Vec<(String, f64)> = match &parameter.role {
+            Role::Paths(paths) => paths.iter().map(|path| (path.clone(), number(path))).collect(),
+            // one that is not written would be below the other
+            Role::Excess(pairs) => {
+                let above = |over: &String| self.scene.number(over).unwrap_or(0.0) + parameter.start;
+                pairs.iter().map(|(path, over)| (path.clone(), above(over))).collect()
+            }
             Role::Delay(_) | Role::Initial { .. } => return Ok(()),
         };
-        let number = |path: &&String| ((*path).clone(), self.scene.number(path).unwrap_or(parameter.start));
-        let numbers: Vec<(String, f64)> = paths.iter().map(number).collect();
         self.scene.with_numbers(&numbers).map(drop)
     }
 }

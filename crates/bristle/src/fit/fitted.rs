@@ -1,9 +1,12 @@
 //! The result of a fit: values with deviations, errors, the fitted scene, warnings.
 
+use super::growth::approach;
 use super::model::{FitModel, Prepared, Residuals};
 use super::parameter::Role;
-use super::solve::{At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, starts};
-use super::statistics::{Deviations, Identifiability, deviations, identifiability};
+use super::solve::{
+    At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, prior_cost, starts,
+};
+use super::statistics::{Deviations, Identifiability, WEAK, deviations, identifiability};
 use super::{Fit, Log, Method};
 use crate::error::{Error, Result};
 use crate::scene::Scene;
@@ -13,6 +16,10 @@ const SAME_MINIMUM: f64 = 1e-2;
 
 /// Relative change of the cost by which a parameter without influence may differ from its start.
 const UNCHANGED: f64 = 1e-6;
+
+/// Component of the weakest direction from which a parameter belongs to it: a gain moves by less than the coefficients
+/// that make up for it.
+const INVOLVED: f64 = 0.03;
 
 /// Default corner frequency of the first estimate by inverse dynamics, as a fraction of the sampling frequency.
 const INVERSE_BAND: f64 = 0.04;
@@ -83,6 +90,11 @@ impl Fitted {
         &self.estimates
     }
 
+    /// Their paths, in order.
+    pub fn paths(&self) -> Vec<&str> {
+        self.estimates.iter().map(|estimate| estimate.path.as_str()).collect()
+    }
+
     /// The scene with the fitted values.
     pub fn scene(&self) -> &Scene {
         &self.scene
@@ -149,7 +161,15 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     let n_starts = all.len();
     let run = |k: usize| {
         let note = |iteration, error| (watch.progress)(Progress { start: k, starts: n_starts, iteration, error });
-        descend(&model, &all[k], watch, &note)
+        // the given start is meant
+        let from = match k {
+            0 => all[0].clone(),
+            _ => {
+                let nearer = first_estimate(fit, &model, &all[k], watch).unwrap_or_else(|| all[k].clone());
+                approach(&model, &nearer, watch)
+            }
+        };
+        descend(&model, &from, watch, &note)
     };
     let descents = map(n_starts, &run);
     let best = (0..n_starts)
@@ -226,7 +246,8 @@ fn first_estimate(fit: &Fit, model: &FitModel, start: &[f64], watch: &Watch<'_>)
     }
     let logs = FitModel::prepare(&model.base, &fit.logs, None).ok()?;
     let dt = logs.iter().map(|prepared| prepared.dt).fold(0.0, f64::max);
-    let inverse = FitModel { inverse: Some(INVERSE_BAND / dt), window: None, logs, ..model.clone() };
+    let inverse =
+        FitModel { inverse: Some(INVERSE_BAND / dt), knows_drives: true, window: None, logs, ..model.clone() };
     if !inverse.has_inverse(start) {
         return None;
     }
@@ -255,6 +276,12 @@ fn without_influence(model: &FitModel, at: &At, noise: &Noise, deviations: &Devi
 /// −2 ln likelihood, constants aside: weights found from residuals differ between starts.
 fn score(model: &FitModel, descent: &Result<Descent>) -> f64 {
     let Ok(Descent { at, noise, .. }) = descent else { return f64::INFINITY };
+    if model.has_prior() && model.logs.iter().flat_map(|prepared| &prepared.log.compare).all(|c| c.noise.is_none()) {
+        // the least over all σ: those beside priors are not of all rows
+        let channels = at.logs.iter().flat_map(|log| &log.r).filter(|r| !r.is_empty());
+        let each = channels.map(|r| r.len() as f64 * (r.iter().map(|r| r * r).sum::<f64>() / r.len() as f64).ln());
+        return each.sum::<f64>() + prior_cost(model, &at.p);
+    }
     let mut sum = cost(model, at, noise);
     for ((residuals, noise), prepared) in at.logs.iter().zip(noise).zip(&model.logs) {
         for ((r, sigma), compare) in residuals.r.iter().zip(noise).zip(&prepared.log.compare) {
@@ -386,8 +413,8 @@ fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifia
         model.parameters.iter().position(|p| p.path == path).is_some_and(|k| !deviations.is_unidentifiable[k])
     };
     let involved: Vec<&(String, f64)> =
-        weak.weakest.iter().filter(|(path, x)| x.abs() > 0.1 && identifiable(path)).collect();
-    if n_identifiable > 1 && involved.len() > 1 && weak.deviation > 0.3 {
+        weak.weakest.iter().filter(|(path, x)| x.abs() > INVOLVED && identifiable(path)).collect();
+    if n_identifiable > 1 && involved.len() > 1 && weak.deviation > WEAK {
         let names = involved.iter().map(|(path, _)| {
             let at = |list: &[(String, f64)]| list.iter().find(|(other, _)| other == path).map_or(f64::NAN, |x| x.1);
             format!("`{path}` {:.4}", at(&weak.tried))
@@ -433,12 +460,16 @@ pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Ve
         found.extend(log.warnings()?);
     }
     let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, watch)?));
+    let at = evaluate(model, &start, true, watch)?;
+    found.extend(unit_doubts(&if model.inverse.is_some() {
+        inverse_errors(model, &at)
+    } else {
+        errors_at(model, &at)
+    }));
     for k in 0..model.logs.len() {
         let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
         // initial states and delays of other logs have no influence on this one
-        let at = evaluate(model, &start, true, watch)?;
-        let at = At { p: at.p, logs: vec![at.logs[k].clone()] };
+        let at = At { p: at.p.clone(), logs: vec![at.logs[k].clone()] };
         let noise = super::solve::spread(&one);
         let deviations = deviations(&one, &at, &noise);
         let named = |is_unidentifiable: bool| {
@@ -450,11 +481,15 @@ pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Ve
             let names: Vec<&str> = each.map(|(parameter, _)| parameter.path.as_str()).collect();
             if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
         };
+        let others = if deviations.is_unidentifiable.contains(&true) {
+            format!("; it does not tell {}", named(true))
+        } else {
+            String::new()
+        };
         found.push(format!(
-            "{}: at the start values this log tells {}; it does not tell {}",
+            "{}: at the start values this log tells {}{others}",
             model.logs[k].log.table.file,
-            named(false),
-            named(true)
+            named(false)
         ));
     }
     Ok(found)

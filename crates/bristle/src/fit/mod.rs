@@ -26,9 +26,12 @@
 //! # Ok::<(), bristle::Error>(())
 //! ```
 
+mod coupled;
+mod curves;
 mod file;
 mod filter;
 mod fitted;
+mod growth;
 mod inverse;
 mod linear;
 mod log;
@@ -39,7 +42,7 @@ mod solve;
 mod statistics;
 mod windows;
 
-pub use file::FitFile;
+pub use file::{FitFile, scene};
 pub use fitted::{ChannelError, Estimate, Fitted};
 pub use log::{Compare, Hold, Initial, Input, Log, Table};
 pub use parameter::Parameter;
@@ -47,9 +50,11 @@ pub use solve::{Outcome, Progress, Watch};
 pub use statistics::Identifiability;
 
 use crate::error::Result;
-use crate::scene::Scene;
+pub use crate::scene::Scene;
+use coupled::Start;
 use model::FitModel;
 use parameter::{Role, expand, refusal};
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
@@ -111,17 +116,17 @@ impl Fit {
         }
     }
 
-    /// Adds a log to fit to.
+    /// Adds a log to fit to, or a copy of one: `log(&log)`.
     #[must_use]
-    pub fn log(mut self, log: Log) -> Self {
-        self.logs.push(log);
+    pub fn log(mut self, log: impl Borrow<Log>) -> Self {
+        self.logs.push(log.borrow().clone());
         self
     }
 
     /// Adds a log that is not fitted to: its errors judge the result.
     #[must_use]
-    pub fn hold_out(mut self, log: Log) -> Self {
-        self.hold_out.push(log);
+    pub fn hold_out(mut self, log: impl Borrow<Log>) -> Self {
+        self.hold_out.push(log.borrow().clone());
         self
     }
 
@@ -199,6 +204,12 @@ impl Fit {
         self
     }
 
+    /// Start and bounds of a number that is free by its own path.
+    pub fn freed(&self, path: &str) -> Option<(f64, RangeInclusive<f64>)> {
+        let found = self.freedoms.iter().find(|freedom| freedom.path == path);
+        found.map(|freedom| (freedom.start, freedom.bounds.0..=freedom.bounds.1))
+    }
+
     /// The scene that is fitted.
     pub fn scene(&self) -> &Scene {
         &self.scene
@@ -217,16 +228,12 @@ impl Fit {
     /// Leaves out free parameters whose path the scene does not have: for comparisons of laws.
     #[must_use]
     pub fn keep_known(mut self) -> Self {
-        let scene = self.scene.clone();
-        let exists = |path: &str| {
-            path.starts_with("logs.")
-                || expand(&scene, path).is_ok_and(|paths| {
-                    paths
-                        .iter()
-                        .all(|path| scene.with_numbers(&[(path.clone(), scene.number(path).unwrap_or(0.5))]).is_ok())
-                })
+        let fit = self.clone();
+        let exists = |freedom: &Freedom| {
+            let known = |parameters: Vec<Parameter>| parameters.iter().try_for_each(|p| fit.exists(p)).is_ok();
+            fit.expand(freedom).is_ok_and(known)
         };
-        self.freedoms.retain(|freedom| exists(&freedom.path));
+        self.freedoms.retain(exists);
         let freedoms = &self.freedoms;
         self.priors.retain(|(path, _)| freedoms.iter().any(|freedom| freedom.path == *path));
         self
@@ -250,7 +257,10 @@ impl Fit {
 
     /// The same with a way to stop it.
     pub fn check_with(&self, watch: &Watch<'_>) -> Result<Vec<String>> {
-        let model = self.model(None)?;
+        let mut model = self.model(None)?;
+        if let Method::InverseDynamics { band } = self.method {
+            model.inverse = Some(band);
+        }
         fitted::check(self, &model, watch)
     }
 
@@ -261,7 +271,9 @@ impl Fit {
             parameters.extend(self.expand(freedom)?);
         }
         for (k, log) in self.logs.iter().enumerate().filter(|(_, log)| log.initial == Initial::Estimated) {
-            for (path, start) in log.start()? {
+            for Start { path, value: start, .. } in
+                log.start(&self.scene)?.into_iter().filter(|start| start.is_measured)
+            {
                 let size = start.abs().max(1.0);
                 parameters.push(Parameter {
                     path: format!("logs.{k}.{path}"),

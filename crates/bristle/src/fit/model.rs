@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(log: &Log) -> Result<Self> {
+    pub fn new(scene: &Scene, log: &Log) -> Result<Self> {
         log.check()?;
         let times = log.times()?;
         let dt = median_step(&times);
@@ -61,25 +61,11 @@ impl Prepared {
             signals.push(if input.hold == Hold::Linear { Signal::Table(points) } else { Signal::Steps(points) });
         }
         if log.initial != Initial::Scene {
-            own.extend(log.start()?.into_iter().map(|(path, x)| (path, format!("{x:?}"))));
+            own.extend(log.start(scene)?.into_iter().map(|start| (start.path, format!("{:?}", start.value))));
         }
         let channels = log.compare.iter().map(|compare| compare.channel.clone()).collect();
         let t = times[from..].to_vec();
         Ok(Self { log: log.clone(), of: 0, start: 0.0, t, measured, raw, dt, channels, signals, own })
-    }
-}
-
-impl Log {
-    /// Initial positions and velocities that its first row measures, by path.
-    pub(crate) fn start(&self) -> Result<Vec<(String, f64)>> {
-        let mut found = Vec::new();
-        for compare in &self.compare {
-            let (joint, what) = compare.channel.rsplit_once('.').unwrap_or((&compare.channel, ""));
-            if what == "position" || what == "velocity" {
-                found.push((format!("joints.{joint}.{what}"), self.table.column(&compare.column)?[0]));
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -106,6 +92,8 @@ pub(crate) struct FitModel {
     pub logs: Vec<Prepared>,
     /// Corner frequency of inverse dynamics, Hz; simulations if there is none.
     pub inverse: Option<f64>,
+    /// Whether inverse dynamics takes efforts that the scene tells from time and motion beside measured ones: as a start.
+    pub knows_drives: bool,
     /// Length of the windows that `logs` are, s; whole logs if there is none.
     pub window: Option<f64>,
 }
@@ -114,10 +102,15 @@ impl FitModel {
     pub fn new(scene: &Scene, parameters: Vec<Parameter>, logs: &[Log], window: Option<f64>) -> Result<Self> {
         let base = scene.with_origin()?;
         let logs = Self::prepare(&base, logs, window)?;
-        let model = Self { base, parameters, logs, inverse: None, window };
+        let model = Self { base, parameters, logs, inverse: None, knows_drives: false, window };
         let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
         model.check_windows(&mut model.scene_of(0, &start)?)?;
         Ok(model)
+    }
+
+    /// Whether any parameter is known beforehand.
+    pub fn has_prior(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.prior.is_some())
     }
 
     /// The arrays of logs, or of their windows.
@@ -126,7 +119,7 @@ impl FitModel {
         for (of, log) in logs.iter().enumerate() {
             match window {
                 Some(length) => all.extend(Prepared::windows(scene, log, of, length)?),
-                None => all.push(Prepared { of, ..Prepared::new(log)? }),
+                None => all.push(Prepared { of, ..Prepared::new(scene, log)? }),
             }
         }
         Ok(all)

@@ -11,6 +11,7 @@
 //! number of threads.
 
 use super::model::{FitModel, Residuals};
+use super::statistics::correlation;
 use crate::error::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 
@@ -19,6 +20,9 @@ const MAX_ITERATIONS: usize = 60;
 
 /// Relative decrease of the cost below which a start has converged.
 const CONVERGED: f64 = 1e-9;
+
+/// The same of a fit to a part of the logs.
+const NEARLY: f64 = 1e-3;
 
 /// Longest step of a scaled parameter: a factor e, or one scale.
 const LONGEST: f64 = 1.0;
@@ -120,11 +124,14 @@ pub(crate) fn spread(model: &FitModel) -> Noise {
     })
 }
 
-/// σ by the residuals.
+/// σ by the residuals. Beside priors a log counts as many rows as it has independent ones: σ² is n/n_eff times that of
+/// the residuals.
 pub(crate) fn residual_noise(model: &FitModel, at: &At) -> Noise {
+    let has_prior = model.has_prior();
     by_channel(model, &|log, c| {
         let r = &at.logs[log].r[c];
-        (r.iter().map(|r| r * r).sum(), r.len())
+        let inflation = if has_prior { correlation(r).1 } else { 1.0 };
+        (inflation * r.iter().map(|r| r * r).sum::<f64>(), r.len())
     })
 }
 
@@ -159,12 +166,13 @@ pub(crate) fn cost(model: &FitModel, at: &At, noise: &Noise) -> f64 {
             sum += r.iter().map(|r| r * r).sum::<f64>() / (sigma * sigma);
         }
     }
-    for (parameter, p) in model.parameters.iter().zip(&at.p) {
-        if let Some((mean, deviation)) = parameter.prior {
-            sum += ((p - mean) / deviation).powi(2);
-        }
-    }
-    sum
+    sum + prior_cost(model, &at.p)
+}
+
+/// The part of the priors.
+pub(crate) fn prior_cost(model: &FitModel, p: &[f64]) -> f64 {
+    let known = model.parameters.iter().zip(p).filter_map(|(parameter, p)| Some((p, parameter.prior?)));
+    known.map(|(p, (mean, deviation))| ((p - mean) / deviation).powi(2)).sum()
 }
 
 /// Number of residuals.
@@ -227,8 +235,7 @@ pub(crate) fn descend(
     let is_automatic = model.logs.iter().any(|prepared| prepared.log.compare.iter().any(|c| c.noise.is_none()));
     // one channel without a prior: its weight is a common factor
     let n_channels = model.logs.iter().map(|prepared| prepared.log.compare.len()).max().unwrap_or(1);
-    let has_prior = model.parameters.iter().any(|parameter| parameter.prior.is_some());
-    let rounds = if is_automatic && (n_channels > 1 || has_prior) { ROUNDS } else { 1 };
+    let rounds = if is_automatic && (n_channels > 1 || model.has_prior()) { ROUNDS } else { 1 };
     let (mut iterations, mut is_converged) = (0, false);
     for round in 0..rounds {
         if round > 0 {
@@ -265,6 +272,29 @@ pub(crate) fn descend(
     Ok(Descent { at, noise, iterations, is_converged })
 }
 
+/// The end of a few iterations with weights by the spread of the measurements.
+pub(super) fn descend_briefly(
+    model: &FitModel,
+    start: &[f64],
+    iterations: usize,
+    watch: &Watch<'_>,
+) -> Result<Vec<f64>> {
+    let mut at = evaluate(model, start, true, watch)?;
+    let noise = spread(model);
+    let (mut now, mut lambda) = (cost(model, &at, &noise), 1e-2);
+    for k in 0..iterations {
+        let (h, g) = normal_equations(model, &at, &noise);
+        let Some((p, after)) = try_steps(model, &at, (&h, &g, &noise), now, &mut lambda, watch)? else { break };
+        let is_done = k + 1 == iterations || now - after <= NEARLY * now;
+        now = after;
+        if is_done {
+            return Ok(p);
+        }
+        at = evaluate(model, &p, true, watch)?;
+    }
+    Ok(at.p)
+}
+
 /// A step that lowers the cost, and the cost after it; none where no step does.
 fn try_steps(
     model: &FitModel,
@@ -287,6 +317,7 @@ fn try_steps(
             })
             .collect();
         let mut step = vec![0.0; n];
+        let mut is_solved = true;
         // a step that a bound cuts is repeated without that parameter
         loop {
             if free.is_empty() {
@@ -298,7 +329,10 @@ fn try_steps(
             let right = DVector::from_fn(m, |i, _| {
                 -g[free[i]] - (0..n).filter(|k| !free.contains(k)).map(|k| h[(free[i], k)] * step[k]).sum::<f64>()
             });
-            let Some(solved) = matrix.cholesky().map(|factor| factor.solve(&right)) else { break };
+            let Some(solved) = matrix.cholesky().map(|factor| factor.solve(&right)) else {
+                is_solved = false;
+                break;
+            };
             free.iter().enumerate().for_each(|(i, &k)| step[k] = solved[i].clamp(-LONGEST, LONGEST));
             let cut = free.iter().position(|&k| {
                 let (low, high) = model.parameters[k].bounds;
@@ -313,6 +347,11 @@ fn try_steps(
                 Some(i) => drop(free.remove(i)),
                 None => break,
             }
+        }
+        if !is_solved {
+            // parameters that act together: singular but for λ
+            *lambda = (*lambda * 8.0).max(1e-6);
+            continue;
         }
         let p: Vec<f64> = model
             .parameters

@@ -3,16 +3,18 @@
 //! ```text
 //! white residuals     cov = s² H⁻¹                              s² = Σ (r/σ)²/(n − m)
 //! correlated ones     cov = H⁻¹ (Σ_b S_b S_bᵀ) H⁻¹              S_b = Σ_{i in block b} J_iᵀ r_i/σ²
+//! with priors         cov = H⁻¹ (s² (H − P) + P) H⁻¹            H = JᵀJ/σ² + P, P = 1/deviation²; P joins Σ S_b S_bᵀ
 //! effective samples   n / (1 + 2 Σ ρ_l)
 //! ```
 //!
 //! Residuals of a model that is not the machine are correlated in time: the white formula is then too small. Blocks
 //! (batch means) are four times longer than the time in which the correlation of residuals ρ_l falls below 0.1. The
 //! singular values of J in scaled parameters, over √n, are changes of the curves in units of noise per factor e of a
-//! parameter; the direction of the smallest is simulated to see whether it moves anything.
+//! parameter; the direction of the smallest is simulated to see whether it moves anything. Where the logs hardly tell
+//! it, the largest of its parameters is moved, and the others follow to where the curves are most alike.
 
 use super::model::FitModel;
-use super::solve::{At, Noise, Watch, cost, evaluate, n_residuals, normal_equations};
+use super::solve::{At, Noise, Watch, cost, descend_briefly, evaluate, n_residuals, normal_equations, prior_cost};
 use crate::error::Result;
 use nalgebra::{DMatrix, DVector};
 
@@ -24,6 +26,15 @@ const MIN_BLOCKS: usize = 20;
 
 /// Step along the weakest direction, in scaled parameters: ten per cent.
 const TRIED: f64 = 0.1;
+
+/// Mean square of weighted residuals that is rounding.
+const ROUNDING: f64 = 1e-32;
+
+/// Scaled deviation of the weakest direction above which its parameters are said to act together.
+pub(super) const WEAK: f64 = 0.3;
+
+/// Iterations of the others where the largest of them is moved.
+const FOLLOWED: usize = 6;
 
 /// Scaled deviation above which a parameter is not identifiable: a factor e, or one scale.
 const UNTOLD: f64 = 1.0;
@@ -58,7 +69,7 @@ pub struct Identifiability {
 }
 
 /// Lag at which the correlation of residuals is below [`UNCORRELATED`], and 1 + 2 Σ ρ up to there.
-fn correlation(r: &[f64]) -> (usize, f64) {
+pub(super) fn correlation(r: &[f64]) -> (usize, f64) {
     let n = r.len();
     let power: f64 = r.iter().map(|r| r * r).sum();
     let mut inflation = 1.0;
@@ -78,11 +89,11 @@ fn correlation(r: &[f64]) -> (usize, f64) {
 pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations {
     let n = model.parameters.len();
     let (h, _) = normal_equations(model, at, noise);
+    let (told, known) = information(model, at, noise);
     let samples = n_residuals(at);
-    let mean_square = cost(model, at, noise) / samples.saturating_sub(n).max(1) as f64;
     let slopes: Vec<f64> = model.parameters.iter().zip(&at.p).map(|(parameter, &p)| parameter.slope(p)).collect();
     let is_unidentifiable: Vec<bool> =
-        (0..n).map(|k| h[(k, k)] <= 0.0 || (mean_square / h[(k, k)]).sqrt() >= UNTOLD).collect();
+        (0..n).map(|k| h[(k, k)] <= 0.0 || (told[(k, k)] + known[(k, k)]).recip().sqrt() >= UNTOLD).collect();
     let identifiable: Vec<usize> = (0..n).filter(|&k| !is_unidentifiable[k]).collect();
 
     // blocks of scores
@@ -117,12 +128,35 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
         DMatrix::from_fn(identifiable.len(), identifiable.len(), |i, j| matrix[(identifiable[i], identifiable[j])])
     };
     let Some(inverse) = pseudo_inverse(part(&h)) else { return result };
-    let sandwich = &inverse * part(&meat) * &inverse;
+    // scores of the residuals by the white formula, and those of priors, which vary by their own information
+    let white = (&h - &known) * mean_square(model, at, noise) + &known;
+    let white = &inverse * part(&white) * &inverse;
+    let sandwich = &inverse * part(&(meat + &known)) * &inverse;
     for (i, &k) in identifiable.iter().enumerate() {
-        result.white[k] = slopes[k] * (mean_square * inverse[(i, i)]).sqrt();
+        result.white[k] = slopes[k] * white[(i, i)].max(0.0).sqrt();
         result.deviation[k] = slopes[k] * sandwich[(i, i)].max(0.0).sqrt();
     }
     result
+}
+
+/// s²; of noise that is given, not less than it says.
+fn mean_square(model: &FitModel, at: &At, noise: &Noise) -> f64 {
+    let n = n_residuals(at).saturating_sub(model.parameters.len()).max(1);
+    let square = (cost(model, at, noise) - prior_cost(model, &at.p)) / n as f64;
+    let is_given = model.logs.iter().flat_map(|prepared| &prepared.log.compare).all(|compare| compare.noise.is_some());
+    if is_given { square.max(1.0) } else { square }
+}
+
+/// Information of the rows by the white formula, H/s² without priors, and that of the priors, in scaled parameters.
+fn information(model: &FitModel, at: &At, noise: &Noise) -> (DMatrix<f64>, DMatrix<f64>) {
+    let (h, _) = normal_equations(model, at, noise);
+    let diagonal =
+        model.parameters.iter().zip(&at.p).map(|(parameter, &p)| {
+            parameter.prior.map_or(0.0, |(_, deviation)| (parameter.slope(p) / deviation).powi(2))
+        });
+    let known = DMatrix::from_diagonal(&DVector::from_iterator(model.parameters.len(), diagonal));
+    let told = (h - &known) / mean_square(model, at, noise).max(ROUNDING);
+    (told, known)
 }
 
 /// H⁻¹, scaled to a unit diagonal first.
@@ -138,10 +172,9 @@ fn pseudo_inverse(h: DMatrix<f64>) -> Option<DMatrix<f64>> {
 /// The weakest direction, tried by simulation.
 pub(crate) fn identifiability(model: &FitModel, at: &At, noise: &Noise, watch: &Watch<'_>) -> Result<Identifiability> {
     let n = model.parameters.len();
-    let (h, _) = normal_equations(model, at, noise);
     let samples = n_residuals(at).max(1);
-    let mean_square = cost(model, at, noise) / samples.saturating_sub(n).max(1) as f64;
-    let eigen = h.symmetric_eigen();
+    let (told, known) = information(model, at, noise);
+    let eigen = (told + known).symmetric_eigen();
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
     let singular = |k: usize| (eigen.eigenvalues[k].max(0.0) / samples as f64).sqrt();
@@ -170,7 +203,16 @@ pub(crate) fn identifiability(model: &FitModel, at: &At, noise: &Noise, watch: &
         each.map(|(parameter, (a, b))| (parameter.scaled(*a) - parameter.scaled(*b)).powi(2)).sum::<f64>()
     };
     let (plus, minus) = (moved(TRIED), moved(-TRIED));
-    let p = if length(&plus) >= length(&minus) { plus } else { minus };
+    let mut p = if length(&plus) >= length(&minus) { plus } else { minus };
+    let deviation = eigen.eigenvalues[last].max(f64::MIN_POSITIVE).recip().sqrt();
+    if deviation > WEAK {
+        // parameters that act together lie on a curve, not on its tangent
+        let largest = direction.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |x| x.0);
+        let mut others = model.clone();
+        others.parameters[largest].bounds = (p[largest], p[largest]);
+        others.parameters.iter_mut().for_each(|parameter| parameter.prior = None);
+        p = descend_briefly(&others, &p, FOLLOWED, watch).unwrap_or(p);
+    }
     let mut largest_change = None;
     if let Ok(trial) = evaluate(model, &p, false, watch) {
         let mut worst = 0.0;
@@ -185,6 +227,5 @@ pub(crate) fn identifiability(model: &FitModel, at: &At, noise: &Noise, watch: &
         }
     }
     let tried = model.parameters.iter().zip(&p).map(|(parameter, p)| (parameter.path.clone(), *p)).collect();
-    let deviation = (mean_square / eigen.eigenvalues[last].max(f64::MIN_POSITIVE)).sqrt();
     Ok(Identifiability { singular_values, weakest, tried, largest_change, deviation })
 }

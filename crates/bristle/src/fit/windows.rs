@@ -8,12 +8,13 @@
 //! measured effort integrates its noise, and an unstable one amplifies it. The state of bristles is lost between windows:
 //! they start as in the scene. Time starts at zero in each window, so that inputs must come from columns.
 
+use super::coupled::Coupled;
 use super::filter::{differentiate, low_pass};
 use super::log::Initial;
 use super::model::{FitModel, Prepared};
 use super::{Log, parameter};
 use crate::error::{Error, Result};
-use crate::scene::{Coupling, Scene};
+use crate::scene::Scene;
 use crate::signal::Signal;
 
 /// Corner frequency of the low-pass before the slope, as a fraction of the sampling frequency.
@@ -35,7 +36,7 @@ impl Prepared {
         if log.initial != Initial::Measured {
             return refuse("windows start at measured states".into(), "leave out `logs.*.initial`");
         }
-        let whole = Self::new(log)?;
+        let whole = Self::new(scene, log)?;
         let times = log.times()?;
         let from = times.len() - whole.t.len();
         let states = states(scene, log, &times, whole.dt)?;
@@ -97,31 +98,67 @@ fn around(points: &[(f64, f64)], low: f64, high: f64, start: f64) -> Vec<(f64, f
     points[first..last].iter().map(|(t, x)| (t - start, *x)).collect()
 }
 
-/// Positions and velocities of all joints in every row, by path.
+/// Positions and velocities of all joints in every row, by path; 0 of joints that depend on others, which a scene takes
+/// as not given.
 fn states(scene: &Scene, log: &Log, times: &[f64], dt: f64) -> Result<Vec<(String, Vec<f64>)>> {
-    let mut states = Vec::new();
-    let follows = |joint: &str| {
-        let is_first = |coupling: &Coupling| matches!(coupling, Coupling::Gear { joints, .. } if joints[0] == joint);
-        scene.couplings.iter().any(is_first)
+    let column = |joint: &str, what: &str| {
+        let found = log.compare.iter().find(|c| c.channel == format!("{joint}.{what}"));
+        found.map(|c| log.table.column(&c.column).map(<[f64]>::to_vec)).transpose()
     };
-    for joint in scene.joints.iter().filter(|joint| joint.kind.is_single() && !follows(&joint.name)) {
-        let column = |what: &str| {
-            let found = log.compare.iter().find(|c| c.channel == format!("{}.{what}", joint.name));
-            found.map(|c| log.table.column(&c.column).map(<[f64]>::to_vec)).transpose()
-        };
-        let Some(position) = column("position")? else {
-            let what = format!("windows of a log that does not measure the position of `{}`", joint.name);
-            return Err(Error::Unsupported { name: log.table.file.clone(), what });
-        };
-        let velocity = column("velocity")?.unwrap_or_else(|| {
-            let mut q = position.clone();
-            low_pass(&mut q, SLOPE_BAND / dt, dt);
-            differentiate(times, &q)
-        });
-        states.push((format!("joints.{}.position", joint.name), position));
-        states.push((format!("joints.{}.velocity", joint.name), velocity));
+    let single = scene.joints.iter().filter(|joint| joint.kind.is_single());
+    let mut positions = Vec::new();
+    for joint in single {
+        positions.push((joint.name.clone(), column(&joint.name, "position")?));
+    }
+    if let Some(coupled) = Coupled::of_scene(scene)? {
+        let known = |name: &String| coupled.joint(name);
+        let measured: Vec<(usize, &Vec<f64>)> =
+            positions.iter().filter_map(|(name, q)| Some((known(name)?, q.as_ref()?))).collect();
+        let joints: Vec<usize> = measured.iter().map(|(k, _)| *k).collect();
+        if let Some(inverse) = coupled.determine(&joints) {
+            let row = |i: usize| measured.iter().map(|(_, q)| q[i]).collect::<Vec<f64>>();
+            let rows: Vec<Vec<f64>> = (0..times.len()).map(|i| coupled.positions(&inverse, &joints, &row(i))).collect();
+            let told = |k: usize| rows.iter().map(|all| all[k]).collect();
+            positions =
+                coupled.joints.iter().enumerate().map(|(k, joint)| (joint.name.clone(), Some(told(k)))).collect();
+        }
+        let mut states = Vec::new();
+        for (name, q) in &positions {
+            if known(name).is_some_and(|k| !coupled.is_independent(k)) {
+                states.extend(
+                    ["position", "velocity"].map(|what| (format!("joints.{name}.{what}"), vec![0.0; times.len()])),
+                );
+            } else {
+                states.extend(state(log, (name, q.clone()), column(name, "velocity")?, (times, dt))?);
+            }
+        }
+        return Ok(states);
+    }
+    let mut states = Vec::new();
+    for (name, q) in positions {
+        let velocity = column(&name, "velocity")?;
+        states.extend(state(log, (&name, q), velocity, (times, dt))?);
     }
     Ok(states)
+}
+
+/// Position and velocity of one joint; a velocity that is not measured is the slope of the low-passed position.
+fn state(
+    log: &Log,
+    (joint, position): (&str, Option<Vec<f64>>),
+    velocity: Option<Vec<f64>>,
+    (times, dt): (&[f64], f64),
+) -> Result<[(String, Vec<f64>); 2]> {
+    let Some(position) = position else {
+        let what = format!("windows of a log that does not measure the position of `{joint}`");
+        return Err(Error::Unsupported { name: log.table.file.clone(), what });
+    };
+    let velocity = velocity.unwrap_or_else(|| {
+        let mut q = position.clone();
+        low_pass(&mut q, SLOPE_BAND / dt, dt);
+        differentiate(times, &q)
+    });
+    Ok([(format!("joints.{joint}.position"), position), (format!("joints.{joint}.velocity"), velocity)])
 }
 
 impl FitModel {

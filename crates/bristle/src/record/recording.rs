@@ -204,7 +204,7 @@ impl Recording {
 }
 
 /// Writes a file under another name and renames it when it is complete.
-fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
     let written = atomic_file::write(path, &partial_path(path), write);
     written.map_err(|source| Error::Io { path: path.into(), source })
 }

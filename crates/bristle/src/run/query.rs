@@ -129,6 +129,36 @@ impl Simulation {
         self.independent().into_iter().filter(|&v| !model.is_prescribed(v)).count()
     }
 
+    /// Tᵀτ: transfers the efforts on dependent joints to the joints on which they depend.
+    pub(crate) fn gather_efforts(&self, tau: &mut [f64]) {
+        self.run.system.dynamics.couplings.iter().for_each(|couplings| couplings.gather_efforts(tau));
+    }
+
+    /// [`Simulation::inverse_dynamics`] of a state at each of the times: `fill` writes positions, velocities and
+    /// accelerations of state number i, `take` reads its efforts.
+    pub(crate) fn inverse_dynamics_along(
+        &mut self,
+        times: &[f64],
+        mut fill: impl FnMut(usize, [&mut [f64]; 3]),
+        mut take: impl FnMut(&[f64]),
+    ) -> Result<()> {
+        self.refresh()?;
+        let t = self.run.t();
+        let (mut q, mut v) = (self.positions().to_vec(), vec![0.0; self.velocities().len()]);
+        let (mut a, mut tau) = (v.clone(), v.clone());
+        let dynamics = &mut self.run.system.dynamics;
+        let result = times.iter().enumerate().try_for_each(|(i, &t)| {
+            fill(i, [&mut q, &mut v, &mut a]);
+            dynamics.required(t, &q, &v, &a, &mut tau)?;
+            check_finite(t, "an effort", &tau)?;
+            take(&tau);
+            Ok(())
+        });
+        // back to the state of the simulation
+        self.run.system.evaluate_at(t, self.run.driver.y())?;
+        result
+    }
+
     /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the
     /// constraints, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {

@@ -17,7 +17,7 @@
 //!     duration: 1.0,
 //! )"#;
 //! let scene = Scene::parse(text, "slide.ron")?;
-//! let run = scene.sensitivities(&["joints.slide.friction.coulomb"])?;
+//! let run = Simulation::sensitivities(&scene, &["joints.slide.friction.coulomb"])?;
 //! // x = 3 t − ½ (4/2) t²: ∂x/∂coulomb = −½ t²/2
 //! let slope = run.derivative("slide.position", "joints.slide.friction.coulomb")?;
 //! assert!((slope.last().unwrap() + 0.25).abs() < 1e-9);
@@ -104,20 +104,6 @@ pub(crate) struct Request<'a> {
 }
 
 impl Scene {
-    /// The channels of a run of this scene over its `duration`, at its output instants, and their derivatives in the
-    /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
-    /// `joints.slide.position`.
-    ///
-    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
-    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
-    /// refused, and so are tables, and matrices of a step, above 4 GB.
-    pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
-        let names = self.differentiable_channels()?;
-        let n_times = (self.duration / self.output.interval).ceil() as usize;
-        check_table(n_times, names.len(), 1 + paths.len())?;
-        self.sensitivities_at(paths, &names, &self.output_times())
-    }
-
     /// Times of the rows of a run of this scene, s.
     pub fn output_times(&self) -> Vec<f64> {
         let samples = Samples::new(self.output.interval, false);
@@ -132,7 +118,8 @@ impl Scene {
         Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
-    /// The same for some channels at given times, s, in increasing order; later ones than `duration` extend the run.
+    /// [`Simulation::sensitivities`] of some channels at given times, s, in increasing order; later ones than `duration`
+    /// extend the run.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
         let mut last = 0.0;
         for &t in times {
@@ -173,8 +160,9 @@ impl Scene {
         }
     }
 
-    /// Values in place of those at some paths of its origin.
-    pub(crate) fn with_overrides(&self, overrides: &[(&str, &str)]) -> Result<Self> {
+    /// This scene with other values at some paths, as by `--set`: `("joints.slide.friction.coulomb", "4.0")`. What the
+    /// file of the scene leaves out stays left out, so that a stiction that is not given follows its Coulomb level.
+    pub fn with_overrides(&self, overrides: &[(&str, &str)]) -> Result<Self> {
         Ok(match &self.origin.0 {
             Some(origin) => {
                 let document = Document { sources: origin.sources.clone(), root: origin.root.clone() };
@@ -211,9 +199,18 @@ impl Scene {
 }
 
 impl Simulation {
-    /// [`Scene::sensitivities`].
+    /// The channels of a run of a scene over its `duration`, at its output instants, and their derivatives in the
+    /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
+    /// `joints.slide.position`. With the inputs and at the times of a log: [`Scene::sensitivities`].
+    ///
+    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
+    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
+    /// refused, and so are tables, and matrices of a step, above 4 GB.
     pub fn sensitivities(scene: &Scene, paths: &[&str]) -> Result<Sensitivities> {
-        scene.sensitivities(paths)
+        let names = scene.differentiable_channels()?;
+        let n_times = (scene.duration / scene.output.interval).ceil() as usize;
+        check_table(n_times, names.len(), 1 + paths.len())?;
+        scene.sensitivities_at(paths, &names, &scene.output_times())
     }
 }
 

@@ -3,7 +3,11 @@
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 
+use crate::error::Error;
+use crate::record::write_whole;
 use bristle_friction::Law;
+use std::io::Write as _;
+use std::path::Path;
 
 use super::{Scene, SceneError};
 
@@ -26,5 +30,11 @@ impl Scene {
         let mut text = text.trim_start_matches("#![enable(implicit_some)]").trim_start().to_owned();
         text.push('\n');
         Ok(text)
+    }
+
+    /// Writes [`Scene::to_ron`] into a file, which is complete or as it was before.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let text = self.to_ron()?;
+        write_whole(path.as_ref(), |file| file.write_all(text.as_bytes()))
     }
 }

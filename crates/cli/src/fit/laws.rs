@@ -1,11 +1,11 @@
 //! Laws of friction, fitted one by one to the same logs.
 
 use super::FitCommand;
+use super::names;
 use super::output::percent;
 use crate::Outcome;
 use crate::interrupt::Interrupt;
 use anyhow::{Context, Result};
-use bristle::Scene;
 use bristle::fit::{ChannelError, Fit};
 use std::time::Instant;
 
@@ -18,11 +18,10 @@ pub fn compare(
 ) -> Result<Outcome> {
     let (path, laws) = laws.split_once('=').context("--law: write PATH=LAW,LAW,…")?;
     let mut rows: Vec<(f64, String)> = Vec::new();
-    let text = fit.scene().to_ron()?;
-    let file = fit.scene().origin.file().unwrap_or("scene").to_owned();
     for law in split(laws) {
-        let scene = Scene::parse_with(&text, &file, &[(path, &law)])?;
-        let other = fit.clone().with_scene(&scene).keep_known();
+        let (law, freed) = names::complete(fit, path, &law)?;
+        let scene = fit.scene().with_overrides(&[(path, &law)])?;
+        let other = freed.with_scene(&scene).keep_known();
         let row = match command.solve(&other, interrupt, start) {
             Ok(fitted) => {
                 let (train, held) = (mean(fitted.errors()), mean(fitted.hold_out_errors()));

@@ -2,7 +2,7 @@
 
 use crate::{Outcome, target};
 use anyhow::Result;
-use bristle::{Error, Scene, csv};
+use bristle::{Error, Scene, Simulation, csv};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 pub fn write(scene: &Scene, paths: &[String], file: &Path, inputs: &[&Path]) -> Result<String> {
     target::check(file, inputs)?;
     let paths: Vec<&str> = paths.iter().map(|path| path.trim()).collect();
-    let run = scene.sensitivities(&paths)?;
+    let run = Simulation::sensitivities(scene, &paths)?;
     let mut names = vec!["t".to_owned()];
     names.extend(run.channels.iter().cloned());
     let pairs = paths.iter().flat_map(|path| run.channels.iter().map(move |channel| format!("d({channel})/d({path})")));

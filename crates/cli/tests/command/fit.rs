@@ -229,3 +229,28 @@ fn limits_end_a_comparison_and_are_named() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// One row per law, the best by hold-out first; laws by name take their levels from the scene and their scales from the
+/// log.
+#[test]
+fn laws_are_compared_by_name() {
+    let case = Case::new("laws", |file, text| match file {
+        "axis.fit.ron" => text.replace("    free:", "    hold_out: [Log(file: \"axis.csv\", like: 0)],\n    free:"),
+        _ => text,
+    });
+    let output =
+        bristle_in(case.path(), &["fit", "axis.fit.ron", "-q", "--law", "joints.slide.friction=Coulomb,Stribeck,Tanh"]);
+    let (said, rows) = (stderr(&output), String::from_utf8_lossy(&output.stdout).into_owned());
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let rows: Vec<&str> = rows.lines().collect();
+    for (law, numbers) in [("Coulomb(", 4), ("Stribeck(", 5), ("Tanh(", 4)] {
+        let row = rows.iter().find(|row| row.starts_with(law)).unwrap_or_else(|| panic!("{law}: {rows:?}"));
+        let values = row.rsplit("   ").next().unwrap().split(", ").count();
+        assert!(row.contains("hold-out") && values == numbers, "{row}");
+    }
+    let held = |row: &&str| row.split("hold-out").nth(1)?.trim_start().split(' ').next()?.parse::<f64>().ok();
+    let errors: Vec<f64> = rows.iter().filter_map(held).collect();
+    assert!(errors.len() == 3 && errors.is_sorted(), "{rows:?}");
+    let output = bristle_in(case.path(), &["fit", "axis.fit.ron", "--law", "joints.slide.friction=Table"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("write its numbers"), "{}", stderr(&output));
+}

@@ -101,6 +101,30 @@ impl Model {
         self.body_of_v[k]
     }
 
+    /// The last body on the way from the base to both bodies.
+    pub fn shared_ancestor(&self, bodies: [usize; 2]) -> usize {
+        self.walk_between(bodies, |_| {})
+    }
+
+    /// Velocities of the joints between two bodies, in order: on the way from the base to one of them alone.
+    pub fn velocities_between(&self, bodies: [usize; 2]) -> Vec<usize> {
+        let mut joints = Vec::new();
+        self.walk_between(bodies, |joint| joints.push(joint));
+        joints.sort_unstable();
+        joints.into_iter().flat_map(|joint| self.v_range(joint)).collect()
+    }
+
+    /// Visits the joints from both bodies down to the body they share, which is returned.
+    fn walk_between(&self, [mut a, mut b]: [usize; 2], mut visit: impl FnMut(usize)) -> usize {
+        while a != b {
+            // parents come before their children
+            let farther = if a > b { &mut a } else { &mut b };
+            visit(*farther);
+            *farther = self.parent[*farther];
+        }
+        a
+    }
+
     /// Whether velocity `k` is an angular one.
     pub fn turns(&self, k: usize) -> bool {
         let i = self.body_of_v[k];

@@ -26,7 +26,6 @@
 mod chart;
 mod drift;
 mod forces;
-mod paths;
 mod rows;
 mod table;
 
@@ -36,8 +35,6 @@ use crate::model::Model;
 use bristle_multibody::{Error, Poses, Work, chart_point, jacobian_columns, kinematics, poses};
 pub(crate) use chart::Chart;
 use nalgebra::Matrix6xX;
-pub(crate) use paths::between;
-use paths::top;
 use table::Table;
 
 /// Iterations of Newton for the dependent positions: quadratic convergence takes five.
@@ -141,8 +138,8 @@ impl Loops {
             sides: [side(), side()],
             poses: Poses::new(&model.tree),
             zero: vec![0.0; n_v],
-            concerned: closures.iter().map(|closure| between(model, closure.bodies)).collect(),
-            top: closures.iter().map(|closure| top(model, closure.bodies)).collect(),
+            concerned: closures.iter().map(|closure| model.tree.velocities_between(closure.bodies)).collect(),
+            top: closures.iter().map(|closure| model.tree.shared_ancestor(closure.bodies)).collect(),
             reduced: Table::new(n_rows, n_v),
             row_scale: vec![1.0; n_rows],
             column_scale: vec![1.0; n_v],

@@ -13,7 +13,6 @@
 //!
 //! Couplings are in order of their names, whatever the order in which they were spawned.
 
-use crate::constraint::loops::between;
 use crate::model::Model;
 use bristle_multibody::{Error, JointKind, Placement, Poses};
 
@@ -46,7 +45,7 @@ impl Closure {
     /// Whether a free joint lies between both links, so that the closure acts on it.
     pub(crate) fn moves_free(&self, model: &Model) -> bool {
         let kind = |v: usize| model.tree.kinds[model.joint_of[v]];
-        between(model, self.bodies).into_iter().any(|v| kind(v) == JointKind::Free)
+        model.tree.velocities_between(self.bodies).into_iter().any(|v| kind(v) == JointKind::Free)
     }
 
     /// Both frames in the world.

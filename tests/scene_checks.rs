@@ -44,7 +44,7 @@ fn largest(values: &[f64]) -> f64 {
 fn every_scene_has_a_header() {
     for path in crate::scenes::scene_files() {
         let text = std::fs::read_to_string(&path).unwrap();
-        let comment: String = text.lines().take_while(|line| line.starts_with("//")).collect();
+        let comment: String = text.lines().map_while(|line| line.strip_prefix("//")).collect();
         assert!(comment.len() > 100, "{}: {comment}", path.display());
         assert!(
             comment.to_lowercase().contains("look for") || comment.contains("Plot"),

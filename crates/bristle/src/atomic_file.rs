@@ -14,6 +14,7 @@
 //!
 //! Where files cannot be locked (some network file systems) the last of these is what remains.
 
+use crate::error::Error;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -125,6 +126,16 @@ pub fn write<E: From<io::Error>>(
         file.discard();
     }
     Ok(renamed?)
+}
+
+/// [`write`] by way of `PATH.partial`.
+pub(crate) fn write_whole(
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), Error> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    write(path, partial.as_ref(), content).map_err(|source| Error::Io { path: path.into(), source })
 }
 
 /// Writes all of a partial file, onto the disk. One that cannot be written is not left behind.

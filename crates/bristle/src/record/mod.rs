@@ -13,6 +13,5 @@ pub mod stream;
 
 pub(crate) use channels::channels;
 pub(crate) use recording::MAX_NUMBERS;
-pub(crate) use recording::write_whole;
 pub use recording::{Event, EventKind, Record, Recording};
 pub(crate) use samples::Samples;

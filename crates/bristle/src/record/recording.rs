@@ -3,17 +3,16 @@
 //! The first channel is `t`; then per joint `NAME.position`, `NAME.velocity`, `NAME.acceleration` and its further
 //! channels; then the energies. Joints are in model order. Written as text, every number reads back as the same `f64`.
 
-use crate::atomic_file;
+use crate::atomic_file::write_whole;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::StopChange;
 use crate::record::csv;
 use bristle_friction::Mode;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Largest number of values in a recording: 8 GB of memory.
 pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
@@ -201,19 +200,6 @@ impl Recording {
         }
         out.flush()
     }
-}
-
-/// Writes a file under another name and renames it when it is complete.
-pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
-    let written = atomic_file::write(path, &partial_path(path), write);
-    written.map_err(|source| Error::Io { path: path.into(), source })
-}
-
-/// Path of a file that is not complete.
-fn partial_path(path: &Path) -> PathBuf {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    partial.into()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 
+use crate::atomic_file::write_whole;
 use crate::error::Error;
-use crate::record::write_whole;
 use bristle_friction::Law;
 use std::io::Write as _;
 use std::path::Path;

@@ -49,7 +49,8 @@ fn chain(n: usize) -> String {
         let parent = if i == 0 { "world".to_owned() } else { format!("rod{}", i - 1) };
         text += &format!(
             "        Joint(name: \"pin{i}\", parent: \"{parent}\", child: \"rod{i}\", \
-             kind: Revolute(axis: (0.0, 1.0, 0.0)), placement: Placement(translation: (0.0, 0.0, -0.2)), damping: 0.002),\n"
+             kind: Revolute(axis: (0.0, 1.0, 0.0)), placement: Placement(translation: (0.0, 0.0, -0.2)), \
+             damping: 0.002),\n"
         );
     }
     text + "    ],\n)\n"

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo bench --bench pendulum_formulations                                 both tables
 //! cargo bench --bench pendulum_formulations -- --quick                      the same with less care
-//! cargo bench --bench pendulum_formulations -- --count implicit 16 100      6,000 evaluations on 16 pins, for callgrind
+//! cargo bench --bench pendulum_formulations -- --count implicit 16 100      6,000 evaluations on 16 pins, counted
 //! benches/count_formulations.sh                                             instructions per evaluation and joint
 //! ```
 //!

@@ -110,7 +110,8 @@ fn batches_answer_like_their_simulation() {
 #[test]
 fn a_wrench_in_world_axes_pushes_along_them() {
     // a free body without gravity: a = f/m in the world, whatever its attitude
-    let text = r#"Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: "body", mass: 2.0, inertia: Diagonal(0.1, 0.1, 0.1))],
+    let text = r#"Scene(gravity: (0.0, 0.0, 0.0),
+        links: [Link(name: "body", mass: 2.0, inertia: Diagonal(0.1, 0.1, 0.1))],
         joints: [Joint(name: "base", parent: "world", child: "body", kind: Free,
             position: Placement(rotation: Rpy(0.7, -0.2, 1.1)))])"#;
     let mut sim = robot(text);
@@ -127,7 +128,8 @@ fn a_wrench_in_world_axes_pushes_along_them() {
     assert_eq!((velocities[0].linear.norm(), velocities[1]), (0.0, velocity));
 }
 
-const STUCK: &str = r#"Scene(links: [Link(name: "arm", mass: 1.0, center_of_mass: (0.3, 0.0, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))],
+const STUCK: &str = r#"Scene(
+    links: [Link(name: "arm", mass: 1.0, center_of_mass: (0.3, 0.0, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))],
     joints: [Joint(name: "hinge", parent: "world", child: "arm", kind: Revolute(axis: (0.0, 1.0, 0.0)),
         friction: Coulomb(coulomb: 5.0, stiction: 6.0))])"#;
 
@@ -170,10 +172,14 @@ fn the_ledger_warns_of_steps_that_eat_energy() {
 
 /// A gripper: one finger follows the other with an offset.
 const GRIPPER: &str = r#"<robot name="gripper"><link name="base"/>
-<link name="left"><inertial><mass value="0.1"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
-<link name="right"><inertial><mass value="0.1"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
-<joint name="lead" type="prismatic"><parent link="base"/><child link="left"/><axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="9" velocity="9"/></joint>
-<joint name="follow" type="prismatic"><parent link="base"/><child link="right"/><axis xyz="-1 0 0"/><limit lower="-9" upper="9" effort="9" velocity="9"/>
+<link name="left"><inertial><mass value="0.1"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<link name="right"><inertial><mass value="0.1"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<joint name="lead" type="prismatic"><parent link="base"/><child link="left"/><axis xyz="1 0 0"/>
+<limit lower="-9" upper="9" effort="9" velocity="9"/></joint>
+<joint name="follow" type="prismatic"><parent link="base"/><child link="right"/><axis xyz="-1 0 0"/>
+<limit lower="-9" upper="9" effort="9" velocity="9"/>
 <mimic joint="lead" multiplier="2" offset="0.3"/></joint></robot>"#;
 
 #[test]

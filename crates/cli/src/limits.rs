@@ -1,5 +1,5 @@
-//! Causes that end a run early: the user, a shortage of memory, a number of steps, a time on the clock. Each is looked at
-//! after every step, every row and every attempt at a step; rows so far are kept, and the message says which it was.
+//! Causes that end a run early: the user, a shortage of memory, a number of steps, a time on the clock. Each is looked
+//! at after every step, every row and every attempt at a step; rows so far are kept, and the message says which it was.
 
 use crate::interrupt::Interrupt;
 use clap::Args;

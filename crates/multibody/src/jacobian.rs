@@ -26,8 +26,8 @@ pub fn jacobian(
     fill(model, poses, i, point, |j, k| model.node[j].kernel.axis(k), J)
 }
 
-/// The columns of [`jacobian`] of the joints between body `top` and link `i`, without a matrix: `take` gets the velocity
-/// and its angular and linear part. `top` is on the way from the base to `i`, or 0.
+/// The columns of [`jacobian`] of the joints between body `top` and link `i`, without a matrix: `take` gets the
+/// velocity and its angular and linear part. `top` is on the way from the base to `i`, or 0.
 pub fn jacobian_columns(
     model: &Model,
     poses: &Poses,

@@ -75,7 +75,8 @@ fn the_start_of_a_large_machine_hears_the_clock() {
         let parent = if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
         format!(
             "Joint(name:\"j{i}\",parent:\"{parent}\",child:\"l{i}\",kind:Revolute(axis:(0,1,0)),\
-             placement:Placement(translation:(0.2,0,0)),friction:Coulomb(coulomb:0.3,stiction:0.3),load:Pin(radius:0.01)),"
+             placement:Placement(translation:(0.2,0,0)),friction:Coulomb(coulomb:0.3,stiction:0.3),\
+             load:Pin(radius:0.01)),"
         )
     };
     let joints: String = (0..2000).map(joint).collect();

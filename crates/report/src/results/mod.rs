@@ -3,7 +3,7 @@
 //! | extension | contents | events |
 //! |---|---|---|
 //! | `.csv` | a header, then one row per instant | none: `--events` has a file for them |
-//! | `.npz` | one array per channel, for NumPy | `events.t`, `events.joint`, `events.from`, `events.to`, `events.event` |
+//! | `.npz` | one array per channel, for NumPy | arrays `events.t`, `.joint`, `.from`, `.to` and `.event` |
 //! | `.json` | `{"channels": {name: [numbers]}, "events": [{t, joint, from, to, event}]}` | in it |
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.

@@ -1,235 +1,319 @@
-//! M⁻¹ on many right-hand sides: the two sweeps of [`crate::solve`] with four columns in the four lanes.
+//! M⁻¹ on many right-hand sides: the two sweeps of [`crate::solve`] with a column of a matrix in each lane.
 //!
 //! ```text
-//! u = b − Sᵀ pA,   pA_p += Xᵀ (pA + U D⁻¹ u)                     tips to base
-//! δ' = X δ_p,   x = D⁻¹ (u − Uᵀ δ'),   δ = δ' + S x              base to tips
+//! u = b − Sᵀ pA,   pA_p += pA + (U D⁻¹) u          tips to base
+//! x = D⁻¹ u − (D⁻¹ Uᵀ) δ_p,   δ = δ_p + S x        base to tips
 //! ```
 //!
-//! Here a lane is a column of a matrix and a spatial vector is six registers: nothing is shuffled, nothing is padded.
-//! M_P⁻¹ (see [`crate::factor_rows`]) differs in the component of a force, P for S, and of a motion, W for U.
+//! in the [frame of the tree](crate::tree_frame): a spatial vector is six registers, and nothing is transformed. What a
+//! body passes to the next before it, its parent, stays in registers. M_P⁻¹ (see [`crate::factor_rows`]) differs in the
+//! component of a force, P for S, and of a motion, W for U.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_finite};
 use crate::joint::Kernel;
-use crate::model::{Model, Node};
-use crate::rows::RowPivot;
-use crate::spatial::{Force, M3, Pack4, Scalar, Transform, V3};
-use crate::work::{Link, Pivot, Work};
+use crate::model::Model;
+use crate::spatial::{Force, M3, Motion, Pack, Scalar, Transform, V3};
+use crate::tree_frame::TreeFrames;
+use crate::work::Work;
 use nalgebra::{Cholesky, DMatrix, LU, U6, Vector6};
 
-/// Three, or six, numbers of four columns.
-type Three = [Pack4; 3];
-type Six = [Three; 2];
+/// Registers of four columns that are under way at once.
+const REGISTERS: usize = 2;
+/// Columns that are under way at once.
+const LANES: usize = 4 * REGISTERS;
 
-const NOTHING: Six = [[Pack4::ZERO; 3]; 2];
+type Columns = Pack<REGISTERS>;
+/// Three, or six, numbers of each column.
+type Three = [Columns; 3];
+type Six = [Columns; 6];
 
-/// Scratch of four columns.
+const NOTHING: Six = [Columns::ZERO; 6];
+
+/// A joint of one degree in the frame of its tree. Each sweep waits for one product of six numbers with six and six
+/// products after the other: signs and D⁻¹ are in the factors.
+#[derive(Debug, Clone, Copy)]
+struct Joint {
+    S: [f64; 6],
+    /// U D⁻¹.
+    U: [f64; 6],
+    /// −S, or −P.
+    P: [f64; 6],
+    /// −D⁻¹ U, or −D⁻¹ W.
+    W: [f64; 6],
+    D_inv: f64,
+}
+
+impl Joint {
+    const NONE: Self = Self { S: [0.0; 6], U: [0.0; 6], P: [0.0; 6], W: [0.0; 6], D_inv: 0.0 };
+
+    #[inline(always)]
+    fn new(S: Motion, U: Force, P: Motion, W: Force, D_inv: f64) -> Self {
+        let (U, P, W) = ((U * D_inv).to_array(), (-P).to_array(), (W * -D_inv).to_array());
+        Self { S: S.to_array(), U, P, W, D_inv }
+    }
+}
+
+/// What the columns of a matrix are before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sides {
+    /// Right-hand sides with the opposite sign.
+    Negative,
+    /// Anything: those of the identity are meant.
+    Identity,
+}
+
+/// Scratch of some columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Scratch {
-    /// Forces, then accelerations, of each body; `n_bodies`.
+    joint: Vec<Joint>,
+    /// Whether a child of the body is not the next body.
+    branches: Vec<bool>,
+    /// Forces, then accelerations, of bodies that branch; `n_bodies`.
     pA: Vec<Six>,
     /// Right-hand sides, then solutions; `n_v`.
-    b: Vec<Pack4>,
+    b: Vec<Columns>,
 }
 
 impl Scratch {
     pub(crate) fn new(model: &Model) -> Self {
-        Self { pA: vec![NOTHING; model.n_bodies()], b: vec![Pack4::ZERO; model.n_v] }
+        let mut branches = vec![false; model.n_bodies()];
+        for i in 1..model.n_bodies() {
+            branches[model.parent[i]] |= model.parent[i] != i - 1;
+        }
+        Self {
+            joint: vec![Joint::NONE; model.n_bodies()],
+            branches,
+            pA: vec![NOTHING; model.n_bodies()],
+            b: vec![Columns::ZERO; model.n_v],
+        }
     }
 }
 
-/// A factorised mass matrix, joint by joint.
-trait Factored {
-    /// Sᵀ pA, or Pᵀ pA, of a one-degree joint.
-    fn read(&self, i: usize, kernel: Kernel, pA: &Six) -> Pack4;
-    /// U and D⁻¹.
-    fn column(&self, i: usize) -> (&Force, f64);
-    /// The component of the parent's motion: U, or W.
-    fn row(&self, i: usize) -> &Force;
+/// The factors of free joints.
+trait FreeJoints {
     /// Whether a free joint may move.
     fn moves(&self, i: usize) -> bool;
     /// Its acceleration under a force.
-    fn free(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>>;
+    fn solve(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>>;
 }
 
-/// The pivots of `aba` and `factor`.
+/// Those of `aba` and `factor`.
 struct Plain<'a> {
-    pivot: &'a [Pivot],
     free: &'a [Option<Cholesky<f64, U6>>],
     locked: &'a [bool],
 }
 
-impl Factored for Plain<'_> {
-    #[inline(always)]
-    fn read(&self, _: usize, kernel: Kernel, pA: &Six) -> Pack4 {
-        pA[usize::from(kernel == Kernel::Prismatic)][2]
-    }
-
-    #[inline(always)]
-    fn column(&self, i: usize) -> (&Force, f64) {
-        (&self.pivot[i].U, self.pivot[i].D_inv)
-    }
-
-    #[inline(always)]
-    fn row(&self, i: usize) -> &Force {
-        &self.pivot[i].U
-    }
-
+impl FreeJoints for Plain<'_> {
     fn moves(&self, i: usize) -> bool {
         !self.locked[i]
     }
 
-    fn free(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>> {
+    fn solve(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>> {
         self.free[i].as_ref().map(|factor| factor.solve(u))
     }
 }
 
-/// The pivots of `factor_rows`.
-struct Loaded<'a> {
-    pivot: &'a [RowPivot],
-    free: &'a [Option<LU<f64, U6, U6>>],
-}
+/// Those of `factor_rows`.
+struct Loaded<'a>(&'a [Option<LU<f64, U6, U6>>]);
 
-impl Factored for Loaded<'_> {
-    #[inline(always)]
-    fn read(&self, i: usize, _: Kernel, pA: &Six) -> Pack4 {
-        let P = &self.pivot[i].P;
-        dot(P.angular, &pA[0], dot(P.linear, &pA[1], Pack4::ZERO))
-    }
-
-    #[inline(always)]
-    fn column(&self, i: usize) -> (&Force, f64) {
-        (&self.pivot[i].U, self.pivot[i].D_inv)
-    }
-
-    #[inline(always)]
-    fn row(&self, i: usize) -> &Force {
-        &self.pivot[i].W
-    }
-
+impl FreeJoints for Loaded<'_> {
     fn moves(&self, i: usize) -> bool {
-        self.free[i].is_some()
+        self.0[i].is_some()
     }
 
-    fn free(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>> {
-        self.free[i].as_ref().and_then(|factor| factor.solve(u))
+    fn solve(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>> {
+        self.0[i].as_ref().and_then(|factor| factor.solve(u))
     }
 }
 
-/// Replaces every column b of `B` (`n_v` rows) by M⁻¹ b, with the pivots of `aba` or `factor` that `work` holds.
-pub(crate) fn solve_columns(model: &Model, work: &mut Work, B: &mut DMatrix<f64>) -> Result<(), Error> {
-    let Work { pivot, free_pivot, locked, link, columns, .. } = work;
-    let factor = Plain { pivot, free: free_pivot, locked };
-    solve_with(model, link, columns, &factor, B)
+/// Replaces every column b of each matrix (`n_v` rows) by M⁻¹ b, with the pivots of `aba` or `factor` and the frames of
+/// the trees that `work` holds.
+pub(crate) fn solve_columns(model: &Model, work: &mut Work, B: [(&mut DMatrix<f64>, Sides); 3]) -> Result<(), Error> {
+    let Work { pivot, free_pivot, locked, frames, columns, .. } = work;
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        if node.kernel.n_v() == 1 {
+            let (S, U) = (frames.motion(i, &node.kernel.axis(0)), frames.force(i, &pivot[i].U));
+            columns.joint[i] = Joint::new(S, U, S, U, pivot[i].D_inv);
+        }
+    }
+    solve_with(model, frames, columns, &Plain { free: free_pivot, locked }, B)
 }
 
-/// Replaces every column b of `B` (`n_v` rows) by M_P⁻¹ b, with the pivots of `factor_rows` that `work` holds.
-pub(crate) fn solve_columns_rows(model: &Model, work: &mut Work, B: &mut DMatrix<f64>) -> Result<(), Error> {
-    let Work { rows, link, columns, .. } = work;
-    let factor = Loaded { pivot: &rows.pivot, free: &rows.free };
-    solve_with(model, link, columns, &factor, B)
+/// Replaces every column b of each matrix (`n_v` rows) by M_P⁻¹ b, with the pivots of `factor_rows` and the frames of
+/// the trees that `work` holds.
+pub(crate) fn solve_columns_rows(
+    model: &Model,
+    work: &mut Work,
+    B: [(&mut DMatrix<f64>, Sides); 3],
+) -> Result<(), Error> {
+    let Work { rows, frames, columns, .. } = work;
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        if node.kernel.n_v() == 1 {
+            let pivot = &rows.pivot[i];
+            let (S, P) = (frames.motion(i, &node.kernel.axis(0)), frames.motion(i, &pivot.P));
+            let (U, W) = (frames.force(i, &pivot.U), frames.force(i, &pivot.W));
+            columns.joint[i] = Joint::new(S, U, P, W, pivot.D_inv);
+        }
+    }
+    solve_with(model, frames, columns, &Loaded(&rows.free), B)
 }
 
 fn solve_with(
     model: &Model,
-    link: &[Link],
-    Scratch { pA, b }: &mut Scratch,
-    factor: &impl Factored,
-    B: &mut DMatrix<f64>,
+    frames: &TreeFrames,
+    scratch: &mut Scratch,
+    free: &impl FreeJoints,
+    matrices: [(&mut DMatrix<f64>, Sides); 3],
 ) -> Result<(), Error> {
     let n = model.n_v;
     if n == 0 {
         return Ok(());
     }
-    for part in B.as_mut_slice().chunks_mut(4 * n) {
-        // four columns side by side; the last part may hold fewer
-        for (k, b) in b.iter_mut().enumerate() {
-            *b = Pack4::new(std::array::from_fn(|lane| part.get(lane * n + k).copied().unwrap_or(0.0)));
+    for (B, sides) in matrices {
+        for (first, part) in B.as_mut_slice().chunks_mut(LANES * n).enumerate() {
+            // columns side by side; the last part may hold fewer
+            match sides {
+                Sides::Identity => {
+                    scratch.b.fill(Columns::ZERO);
+                    let diagonal = scratch.b[LANES * first..].iter_mut().take(LANES);
+                    diagonal.enumerate().for_each(|(lane, b)| b.set_lane(lane, 1.0));
+                }
+                Sides::Negative if part.len() == LANES * n => {
+                    let columns: [&[f64]; LANES] = std::array::from_fn(|lane| &part[lane * n..(lane + 1) * n]);
+                    for (k, b) in scratch.b.iter_mut().enumerate() {
+                        *b = -Columns::from_lanes(|lane| columns[lane][k]);
+                    }
+                }
+                Sides::Negative => {
+                    for (k, b) in scratch.b.iter_mut().enumerate() {
+                        *b = -Columns::from_lanes(|lane| part.get(lane * n + k).copied().unwrap_or(0.0));
+                    }
+                }
+            }
+            solve_lanes(model, frames, scratch, free);
+            for (lane, column) in part.chunks_mut(n).enumerate() {
+                column.iter_mut().zip(&scratch.b).for_each(|(entry, x)| *entry = x.lane(lane));
+            }
         }
-        solve_four(model, link, pA, factor, b);
-        for (lane, column) in part.chunks_mut(n).enumerate() {
-            column.iter_mut().zip(&*b).for_each(|(entry, x)| *entry = x.lane(lane));
-        }
+        check_finite("solve", B.as_slice())?;
     }
-    check_finite("solve", B.as_slice())
+    Ok(())
 }
 
-fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factored, b: &mut [Pack4]) {
-    pA.fill(NOTHING);
-    for i in (1..model.node.len()).rev() {
-        let node = &model.node[i];
-        let (above, below) = pA.split_at_mut(i);
-        let passed = reduce(node, i, factor, below[0], b);
-        if node.parent != 0 {
-            add(&mut above[node.parent], &force_back(&link[i].X, &passed));
+fn solve_lanes(model: &Model, frames: &TreeFrames, scratch: &mut Scratch, free: &impl FreeJoints) {
+    let Scratch { joint, branches, pA: stored, b } = scratch;
+    stored.iter_mut().zip(&*branches).for_each(|(pA, branches)| {
+        if *branches {
+            *pA = NOTHING;
+        }
+    });
+    // what the body before receives
+    let mut passed = NOTHING;
+    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+        let mut pA = std::mem::replace(&mut passed, NOTHING);
+        if branches[i] {
+            add(&mut pA, &stored[i]);
+        }
+        match node.kernel {
+            Kernel::Free if free.moves(i) => pass_through_free(&frames.X[i], &mut b[node.v..], &mut pA),
+            Kernel::Fixed | Kernel::Free => {}
+            Kernel::Revolute | Kernel::Prismatic => {
+                let Joint { P, U, D_inv, .. } = &joint[i];
+                let u = plus(b[node.v], P, &pA);
+                b[node.v] = u * *D_inv;
+                add_scaled(&mut pA, U, u);
+            }
+        }
+        if node.parent + 1 == i {
+            passed = pA;
+        } else if node.parent != 0 {
+            add(&mut stored[node.parent], &pA);
         }
     }
-    pA[0] = NOTHING;
+    // the acceleration of the body before
+    let mut before = NOTHING;
     for (i, node) in model.node.iter().enumerate().skip(1) {
-        let (above, below) = pA.split_at_mut(i);
-        let mut delta = motion(&link[i].X, &above[node.parent]);
+        let mut delta = match node.parent {
+            0 => NOTHING,
+            p if p + 1 == i => before,
+            p => stored[p],
+        };
         match node.kernel {
             Kernel::Fixed => {}
-            Kernel::Free => {
-                let x = &mut b[node.v..node.v + 6];
-                if factor.moves(i) {
-                    for lane in 0..4 {
-                        let u = Vector6::from_fn(|k, _| x[k].lane(lane));
-                        let solved = factor.free(i, &u).unwrap_or(Vector6::zeros());
-                        x.iter_mut().zip(solved.iter()).for_each(|(x, s)| x.set_lane(lane, *s));
-                    }
-                    x.iter_mut().zip(delta.as_flattened()).for_each(|(x, propagated)| *x -= *propagated);
-                } else {
-                    x.fill(Pack4::ZERO);
-                }
-                delta.as_flattened_mut().iter_mut().zip(&*x).for_each(|(delta, x)| *delta += *x);
+            Kernel::Free if free.moves(i) => {
+                move_free(&frames.X[i], free, i, &mut b[node.v..node.v + 6], &mut delta);
             }
+            Kernel::Free => b[node.v..node.v + 6].fill(Columns::ZERO),
             Kernel::Revolute | Kernel::Prismatic => {
-                let (_, D_inv) = factor.column(i);
-                let Force { moment, force } = *factor.row(i);
-                let propagated = dot(moment, &delta[0], dot(force, &delta[1], Pack4::ZERO));
-                let x = (b[node.v] - propagated) * D_inv;
-                let along = &mut delta[usize::from(node.kernel == Kernel::Prismatic)][2];
-                *along += x;
+                let Joint { S, W, .. } = &joint[i];
+                let x = plus(b[node.v], W, &delta);
                 b[node.v] = x;
+                add_scaled(&mut delta, S, x);
             }
         }
-        below[0] = delta;
+        if branches[i] {
+            stored[i] = delta;
+        }
+        before = delta;
     }
 }
 
-/// `u` into `b`, and the force propagated to the parent.
-#[inline(always)]
-fn reduce(node: &Node, i: usize, factor: &impl Factored, pA: Six, b: &mut [Pack4]) -> Six {
-    match node.kernel {
-        Kernel::Free if factor.moves(i) => {
-            let b = &mut b[node.v..node.v + 6];
-            let tau = [[b[0], b[1], b[2]], [b[3], b[4], b[5]]];
-            b.iter_mut().zip(pA.as_flattened()).for_each(|(b, pA)| *b -= *pA);
-            tau
-        }
-        Kernel::Fixed | Kernel::Free => pA,
-        Kernel::Revolute | Kernel::Prismatic => {
-            let u = b[node.v] - factor.read(i, node.kernel, &pA);
-            b[node.v] = u;
-            let (U, D_inv) = factor.column(i);
-            let w = u * D_inv;
-            let (n, f) = (U.moment, U.force);
-            [std::array::from_fn(|k| w.scale_add(n[k], pA[0][k])), std::array::from_fn(|k| w.scale_add(f[k], pA[1][k]))]
-        }
+/// A free joint passes the effort itself; the force on it is left in `b`, link coordinates.
+fn pass_through_free(X: &Transform, b: &mut [Columns], pA: &mut Six) {
+    let b = &mut b[..6];
+    let effort: Six = std::array::from_fn(|k| b[k]);
+    let (moment, force) = halves(pA);
+    let own = join(&on(&X.E, &add_cross(&moment, -X.r, &force)), &on(&X.E, &force));
+    b.iter_mut().zip(own).for_each(|(b, pA)| *b -= pA);
+    let (moment, force) = halves(&effort);
+    let force = on(&X.Et, &force);
+    *pA = join(&add_cross(&on(&X.Et, &moment), X.r, &force), &force);
+}
+
+/// The accelerations of free joint `i`, and that of its body.
+fn move_free(X: &Transform, free: &impl FreeJoints, i: usize, b: &mut [Columns], delta: &mut Six) {
+    for lane in 0..LANES {
+        let u = Vector6::from_fn(|k, _| b[k].lane(lane));
+        let solved = free.solve(i, &u).unwrap_or(Vector6::zeros());
+        b.iter_mut().zip(solved.iter()).for_each(|(x, s)| x.set_lane(lane, *s));
     }
+    let whole: Six = std::array::from_fn(|k| b[k]);
+    let (angular, linear) = halves(delta);
+    let carried = join(&on(&X.E, &angular), &on(&X.E, &add_cross(&linear, -X.r, &angular)));
+    b.iter_mut().zip(carried).for_each(|(x, carried)| *x -= carried);
+    let (angular, linear) = halves(&whole);
+    let angular = on(&X.Et, &angular);
+    *delta = join(&angular, &add_cross(&on(&X.Et, &linear), X.r, &angular));
+}
+
+#[inline(always)]
+fn halves([a, b, c, d, e, f]: &Six) -> (Three, Three) {
+    ([*a, *b, *c], [*d, *e, *f])
+}
+
+#[inline(always)]
+fn join([a, b, c]: &Three, [d, e, f]: &Three) -> Six {
+    [*a, *b, *c, *d, *e, *f]
 }
 
 #[inline(always)]
 fn add(sum: &mut Six, f: &Six) {
-    sum.as_flattened_mut().iter_mut().zip(f.as_flattened()).for_each(|(sum, f)| *sum += *f);
+    sum.iter_mut().zip(f).for_each(|(sum, f)| *sum += *f);
 }
 
-/// `a·x + c`, with a the same for all columns.
+/// `sum + a x`, with a the same for all columns.
 #[inline(always)]
-fn dot(a: V3, x: &Three, c: Pack4) -> Pack4 {
-    x[0].scale_add(a[0], x[1].scale_add(a[1], x[2].scale_add(a[2], c)))
+fn add_scaled(sum: &mut Six, a: &[f64; 6], x: Columns) {
+    sum.iter_mut().zip(a).for_each(|(sum, a)| *sum = x.scale_add(*a, *sum));
+}
+
+/// `b + a·x`, with a the same for all columns.
+#[inline(always)]
+fn plus(b: Columns, a: &[f64; 6], x: &Six) -> Columns {
+    let first = x[2].scale_add(a[2], x[1].scale_add(a[1], x[0].scale_add(a[0], b)));
+    first + x[5].scale_add(a[5], x[4].scale_add(a[4], x[3] * a[3]))
 }
 
 /// `A x`.
@@ -247,17 +331,4 @@ fn add_cross(c: &Three, r: V3, x: &Three) -> Three {
         x[0].scale_add(r[2], x[2].scale_add(-r[0], c[1])),
         x[1].scale_add(r[0], x[0].scale_add(-r[1], c[2])),
     ]
-}
-
-/// `X m`.
-#[inline(always)]
-fn motion(X: &Transform, m: &Six) -> Six {
-    [on(&X.E, &m[0]), on(&X.E, &add_cross(&m[1], -X.r, &m[0]))]
-}
-
-/// `Xᵀ f`.
-#[inline(always)]
-fn force_back(X: &Transform, f: &Six) -> Six {
-    let force = on(&X.Et, &f[1]);
-    [add_cross(&on(&X.Et, &f[0]), X.r, &force), force]
 }

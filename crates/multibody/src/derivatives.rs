@@ -1,13 +1,13 @@
-//! Analytic derivatives of inverse and forward dynamics (Singh, Russell & Wensing 2022), in link coordinates.
+//! Analytic derivatives of inverse and forward dynamics (Singh, Russell & Wensing 2022).
 //!
-//! For a degree of freedom j with axis S_j (child frame), let
+//! For a degree of freedom j with axis S_j, let, in link coordinates,
 //!
 //! ```text
 //! Ψ̇_j = X v_p × S_j        Ψ̈_j = X a_p × S_j + X v_p × Ψ̇_j        Ṡ_j = v_j × S_j
 //! ```
 //!
 //! With the composite inertia I^C, force f^C, and B^C = Σ of the bodies' ½(v×*I − I v× + (Iv)×̄*) over a subtree, the
-//! force f_i through joint i, in link coordinates, changes as
+//! force f_i through joint i, carried by the link, changes as
 //!
 //! ```text
 //! j = i or above i:   ∂f_i/∂q_j = 2B^C_i Ψ̇_j + I^C_i Ψ̈_j
@@ -17,25 +17,28 @@
 //! ```
 //!
 //! and the derivative of any scalar `P·f_i` with P fixed in link i follows: `P = S_i` gives the efforts, the direction
-//! of a pin load gives the load. For a rigid body 2B needs twelve numbers and acts on the angular part only:
+//! of a pin load gives the load. All of these are taken to the [frame of the tree](crate::tree_frame), where the sums are
+//! plain ones and a pair of related joints is two products of six numbers with six and two of nine with nine, four pairs
+//! at a time. For a rigid body 2B needs twelve numbers and acts on the angular part only:
 //!
 //! ```text
 //! 2B = | ω×I + (ω×I)ᵀ − (v×h× + h×v×) − n×   0 |        (n, p) = I v,  h = m c
 //!      |               −2 p×                  0 |
 //! ```
 //!
-//! Forward dynamics: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the accelerations found, column by column with the articulated
+//! Forward dynamics: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the accelerations found, eight columns at a time with the articulated
 //! factorisation. Everything is O(n · depth) or O(n²). For a free joint "∂/∂q" means along the chart of
 //! [`crate::chart_point`].
 
 #![expect(non_snake_case, reason = "symbols follow Singh, Russell & Wensing 2022")]
 
 use crate::aba::aba_hybrid;
-use crate::columns::solve_columns;
+use crate::columns::{Sides, solve_columns};
 use crate::error::{Error, check_finite, check_length};
 use crate::model::Model;
 use crate::rnea::body_forces;
 use crate::spatial::{Force, M3, Motion, RigidInertia, Transform, V3};
+use crate::tree_frame::{Group, TreeFrames, each_group, n_groups, products, put, splat, write, write_apart};
 use crate::work::Work;
 use nalgebra::DMatrix;
 use std::ops::Range;
@@ -97,27 +100,47 @@ impl Gyro {
     }
 }
 
-/// Scratch of the derivatives per velocity and per body.
+/// Scratch of the derivatives, in the frame of the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Scratch {
     gyro: Vec<Gyro>,
-    psi_d: Vec<Motion>,
-    psi_dd: Vec<Motion>,
-    /// `Ψ̇ + Ṡ`.
-    spread: Vec<Motion>,
+    /// Forces through the joints; `n_bodies`.
+    f: Vec<Force>,
+    degrees: Vec<Degree>,
+    /// S of four degrees of freedom.
+    pub axes: Vec<Group<6>>,
+    /// Of four degrees of freedom: Ψ̇ (angular part) and Ψ̈; S (angular part) and Ψ̇ + Ṡ.
+    by_position: Vec<Group<9>>,
+    by_velocity: Vec<Group<9>>,
+    /// Projectors of four rows.
+    pub projectors: Vec<Group<6>>,
     /// First row of each body, one entry more than bodies.
     pub row_start: Vec<usize>,
     a: Vec<f64>,
 }
 
+/// How the forces change with one degree of freedom.
+#[derive(Debug, Clone, Copy)]
+struct Degree {
+    S: Motion,
+    psi_d: Motion,
+    psi_dd: Motion,
+    /// Ψ̇ + Ṡ.
+    spread: Motion,
+}
+
 impl Scratch {
     pub(crate) fn new(model: &Model) -> Self {
         let (n, n_v) = (model.n_bodies(), model.n_v);
+        let still = Degree { S: Motion::ZERO, psi_d: Motion::ZERO, psi_dd: Motion::ZERO, spread: Motion::ZERO };
         Self {
             gyro: vec![Gyro::ZERO; n],
-            psi_d: vec![Motion::ZERO; n_v],
-            psi_dd: vec![Motion::ZERO; n_v],
-            spread: vec![Motion::ZERO; n_v],
+            f: vec![Force::ZERO; n],
+            degrees: vec![still; n_v],
+            axes: vec![[[0.0; 4]; 6]; n_groups(n_v)],
+            by_position: vec![[[0.0; 4]; 9]; n_groups(n_v)],
+            by_velocity: vec![[[0.0; 4]; 9]; n_groups(n_v)],
+            projectors: vec![[[0.0; 4]; 6]; n_groups(n_v)],
             row_start: vec![0; n + 1],
             a: vec![0.0; n_v],
         }
@@ -127,6 +150,8 @@ impl Scratch {
 /// The rows to contract with, by body.
 pub(crate) trait Rows {
     fn of_body(&self, i: usize) -> Range<usize>;
+    /// From the first row of body `first` to the last of body `last`.
+    fn of_run(&self, first: usize, last: usize) -> Range<usize>;
     fn projector(&self, i: usize, row: usize) -> Motion;
 }
 
@@ -137,6 +162,11 @@ impl Rows for Axes<'_> {
     #[inline(always)]
     fn of_body(&self, i: usize) -> Range<usize> {
         self.0.v_range(i)
+    }
+
+    #[inline(always)]
+    fn of_run(&self, first: usize, last: usize) -> Range<usize> {
+        self.0.v_range(first).start..self.0.v_range(last).end
     }
 
     #[inline(always)]
@@ -155,6 +185,11 @@ impl Rows for Listed<'_> {
     #[inline(always)]
     fn of_body(&self, i: usize) -> Range<usize> {
         self.start[i]..self.start[i + 1]
+    }
+
+    #[inline(always)]
+    fn of_run(&self, first: usize, last: usize) -> Range<usize> {
+        self.start[first]..self.start[last + 1]
     }
 
     #[inline(always)]
@@ -232,106 +267,127 @@ pub(crate) fn contract(
         check_length(what, got, expected)?;
     }
     body_forces::<true>(model, work, q, v, a);
-    axes_in_motion(model, work);
+    place(model, work, rows, n_rows);
     let (dq, dv) = (dq.as_mut_slice(), dv.as_mut_slice());
     dq.fill(0.0);
     dv.fill(0.0);
 
     // tips to base: I^C, B^C, f^C of body i are complete when it is reached
-    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
+    let Work { derivative: scratch, frames, IC, .. } = work;
     for i in (1..model.n_bodies()).rev() {
-        for k in model.v_range(i) {
-            column(model, work, rows, n_rows, (i, k), dq, dv);
+        let p = model.parent[i];
+        for dof in model.v_range(i) {
+            let d = &scratch.degrees[dof];
+            let (gyro, IC) = (&scratch.gyro[i], &IC[i]);
+            let by_q = gyro.times(&d.psi_d) + IC.times(&d.psi_dd) + d.S.cross_force(&scratch.f[i]);
+            let by_v = gyro.times(&d.S) + IC.times(&d.spread);
+            let column = dof * n_rows..(dof + 1) * n_rows;
+            let above = frames.runs_from(model, p).map(|(first, last)| rows.of_run(first, last));
+            pass_up(above, &scratch.projectors, [(by_q, &mut dq[column.clone()]), (by_v, &mut dv[column])]);
         }
         for row in rows.of_body(i) {
             let P = rows.projector(i, row);
-            row_of(model, work, n_rows, (i, row, P), dq, dv);
+            let P = frames.motion(i, &P);
+            let (PB, PI) = (scratch.gyro[i].row(&P), IC[i].times(&P));
+            let c = splat([
+                PB[0],
+                PB[1],
+                PB[2],
+                PI.moment[0],
+                PI.moment[1],
+                PI.moment[2],
+                PI.force[0],
+                PI.force[1],
+                PI.force[2],
+            ]);
+            for (first, last) in frames.runs_from(model, i) {
+                each_group(model.v_range(first).start..model.v_range(last).end, |group, lanes| {
+                    let by_q = products(&c, &scratch.by_position[group]);
+                    write_apart(by_q, group, lanes.clone(), &mut dq[row..], n_rows);
+                    let by_v = products(&c, &scratch.by_velocity[group]);
+                    write_apart(by_v, group, lanes, &mut dv[row..], n_rows);
+                });
+            }
         }
-        let (p, X) = (model.parent[i], &work.link[i].X);
         if p != 0 {
-            let (IC, gyro, f) = (work.IC[i].back(X), work.derivative.gyro[i].back(X), X.force_back(&work.link[i].f));
-            work.IC[p] += IC;
-            work.derivative.gyro[p].B += gyro.B;
-            work.derivative.gyro[p].Bt += gyro.Bt;
-            work.derivative.gyro[p].p += gyro.p;
-            work.link[p].f += f;
+            let (above, below) = IC.split_at_mut(i);
+            above[p] += below[0];
+            let (above, below) = scratch.gyro.split_at_mut(i);
+            above[p].B += below[0].B;
+            above[p].Bt += below[0].Bt;
+            above[p].p += below[0].p;
+            let f = scratch.f[i];
+            scratch.f[p] += f;
         }
     }
     check_finite("rnea_derivatives", dq)?;
     check_finite("rnea_derivatives", dv)
 }
 
-/// Ψ̇, Ψ̈ and Ṡ of every degree of freedom, and 2B of every body alone.
-fn axes_in_motion(model: &Model, work: &mut Work) {
-    for i in 1..model.n_bodies() {
-        let (p, X) = (model.parent[i], &work.link[i].X);
-        let (v_p, a_p) = (X.motion(&work.link[p].vel), X.motion(&work.link[p].acc));
-        let scratch = &mut work.derivative;
-        scratch.gyro[i] = Gyro::of_body(&model.node[i].I, &work.link[i].vel);
-        for (k, dof) in model.v_range(i).enumerate() {
-            let S = model.node[i].kernel.axis(k);
-            let psi_d = v_p.cross(&S);
-            scratch.psi_d[dof] = psi_d;
-            scratch.psi_dd[dof] = a_p.cross(&S) + v_p.cross(&psi_d);
-            scratch.spread[dof] = psi_d + work.link[i].vel.cross(&S);
-        }
+/// Products of forces with the projectors of the rows above, each into a column.
+#[inline(always)]
+pub(crate) fn pass_up<const N: usize>(
+    above: impl Iterator<Item = Range<usize>>,
+    projectors: &[Group<6>],
+    forces: [(Force, &mut [f64]); N],
+) {
+    let mut columns = forces.map(|(f, column)| (splat(f.to_array()), column));
+    for rows in above {
+        each_group(rows, |group, lanes| {
+            for (f, column) in &mut columns {
+                write(products(f, &projectors[group]), group, lanes.clone(), column);
+            }
+        });
     }
 }
 
-/// Change of the forces through the joints above body `i` with its degree `dof`.
-#[inline(always)]
-fn column(
+/// The projectors of all rows in the frames of the trees.
+pub(crate) fn place_rows(
     model: &Model,
-    work: &Work,
+    frames: &TreeFrames,
     rows: &impl Rows,
     n_rows: usize,
-    (i, dof): (usize, usize),
-    dq: &mut [f64],
-    dv: &mut [f64],
+    projectors: &mut Vec<Group<6>>,
 ) {
-    let (scratch, gyro, IC) = (&work.derivative, &work.derivative.gyro[i], &work.IC[i]);
-    let S = model.node[i].kernel.axis(dof - model.v_index[i]);
-    let mut by_q = gyro.times(&scratch.psi_d[dof]) + IC.times(&scratch.psi_dd[dof]) + S.cross_force(&work.link[i].f);
-    let mut by_v = gyro.times(&S) + IC.times(&scratch.spread[dof]);
-    let mut j = i;
-    while model.parent[j] != 0 {
-        by_q = work.link[j].X.force_back(&by_q);
-        by_v = work.link[j].X.force_back(&by_v);
-        j = model.parent[j];
-        for row in rows.of_body(j) {
-            let P = rows.projector(j, row);
-            dq[dof * n_rows + row] = P.dot(&by_q);
-            dv[dof * n_rows + row] = P.dot(&by_v);
+    projectors.clear();
+    projectors.resize(n_groups(n_rows), [[0.0; 4]; 6]);
+    for i in 1..model.n_bodies() {
+        for row in rows.of_body(i) {
+            put(projectors, row, frames.motion(i, &rows.projector(i, row)).to_array());
         }
     }
 }
 
-/// How body `i`'s own degrees and those above it change `P·f_i`.
-#[inline(always)]
-fn row_of(
-    model: &Model,
-    work: &Work,
-    n_rows: usize,
-    (i, row, P): (usize, usize, Motion),
-    dq: &mut [f64],
-    dv: &mut [f64],
-) {
-    let scratch = &work.derivative;
-    let (mut PB, mut PI) = (scratch.gyro[i].row(&P), work.IC[i].times(&P));
-    let mut j = i;
-    loop {
-        for (k, dof) in model.v_range(j).enumerate() {
-            let S = model.node[j].kernel.axis(k);
-            dq[dof * n_rows + row] = PB.dot(scratch.psi_d[dof].angular) + scratch.psi_dd[dof].dot(&PI);
-            dv[dof * n_rows + row] = PB.dot(S.angular) + scratch.spread[dof].dot(&PI);
+/// In the frames of the trees: I, 2B and f of every body alone; S, Ψ̇, Ψ̈ and Ψ̇ + Ṡ of every degree of freedom; P of
+/// every row.
+fn place(model: &Model, work: &mut Work, rows: &impl Rows, n_rows: usize) {
+    let Work { derivative: scratch, frames, IC, link, .. } = work;
+    frames.place(model, link);
+    place_rows(model, frames, rows, n_rows, &mut scratch.projectors);
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        let (parent, link) = (&link[node.parent], &link[i]);
+        let (v_p, a_p) = (link.X.motion(&parent.vel), link.X.motion(&parent.acc));
+        IC[i] = node.I.back(&frames.X[i]);
+        scratch.gyro[i] = Gyro::of_body(&node.I, &link.vel).back(&frames.X[i]);
+        scratch.f[i] = frames.force(i, &link.f);
+        for (k, dof) in model.v_range(i).enumerate() {
+            let S = node.kernel.axis(k);
+            let psi_d = v_p.cross(&S);
+            let psi_dd = a_p.cross(&S) + v_p.cross(&psi_d);
+            let spread = psi_d + link.vel.cross(&S);
+            let [S, psi_d, psi_dd, spread] = [S, psi_d, psi_dd, spread].map(|m| frames.motion(i, &m));
+            scratch.degrees[dof] = Degree { S, psi_d, psi_dd, spread };
+            put(&mut scratch.by_position, dof, beside(&psi_d, &psi_dd));
+            put(&mut scratch.by_velocity, dof, beside(&S, &spread));
         }
-        if model.parent[j] == 0 {
-            return;
-        }
-        PB = work.link[j].X.Et.on(PB);
-        PI = work.link[j].X.force_back(&PI);
-        j = model.parent[j];
     }
+}
+
+/// The angular part of one motion, then the other.
+#[inline(always)]
+fn beside(angular: &Motion, whole: &Motion) -> [f64; 9] {
+    let (a, [b, c, d, e, f, g]) = (angular.angular, whole.to_array());
+    [a[0], a[1], a[2], b, c, d, e, f, g]
 }
 
 /// Fills ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ = M⁻¹ (each `n_v` × `n_v`) of [`crate::aba_hybrid`]; rows of locked joints are
@@ -355,10 +411,5 @@ pub fn aba_derivatives(
     derivatives?;
 
     // the pivots of aba_hybrid still stand: M x = −∂τ/∂(…), all columns
-    for D in [&mut *dq, &mut *dv] {
-        D.neg_mut();
-        solve_columns(model, work, D)?;
-    }
-    dtau.fill_with_identity();
-    solve_columns(model, work, dtau)
+    solve_columns(model, work, [(dq, Sides::Negative), (dv, Sides::Negative), (dtau, Sides::Identity)])
 }

@@ -129,6 +129,7 @@ mod rnea;
 mod rows;
 pub mod spatial;
 mod symmetry;
+mod tree_frame;
 mod trig;
 mod work;
 

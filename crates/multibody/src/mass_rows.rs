@@ -1,14 +1,14 @@
 //! Derivatives of row values of the joint forces by the accelerations, and by the state when the accelerations
 //! follow from it.
 //!
-//! With the composite inertia I^C of the bodies beyond a joint, link coordinates,
+//! With the composite inertia I^C of the bodies beyond a joint,
 //!
 //! ```text
 //! j = i or above i:   ∂(P·f_i)/∂q̈_j = Pᵀ I^C_i S_j
 //! j beyond i:         ∂(P·f_i)/∂q̈_j = Pᵀ I^C_j S_j
 //! ```
 //!
-//! each carried along the branch to where it is read. One row P_i for each joint gives the matrix M_P of
+//! in the [frame of the tree](crate::tree_frame). One row P_i for each joint gives the matrix M_P of
 //! [`crate::factor_rows`], and where `P_iᵀ f_i + armature q̈_i = τ_i` holds with P at rest,
 //!
 //! ```text
@@ -17,14 +17,15 @@
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use crate::columns::solve_columns_rows;
-use crate::derivatives::{Listed, Row, Rows, contract, index_rows};
+use crate::columns::{Sides, solve_columns_rows};
+use crate::derivatives::{Listed, Row, Rows, contract, index_rows, pass_up, place_rows};
 use crate::error::{Error, check_finite, check_length};
 use crate::joint::Kernel;
 use crate::kinematics::transforms;
 use crate::model::Model;
 use crate::rows::factor_rows;
 use crate::spatial::Motion;
+use crate::tree_frame::{each_group, products, put, splat, write_apart};
 use crate::work::Work;
 use nalgebra::DMatrix;
 use std::ops::Range;
@@ -40,6 +41,11 @@ impl Rows for PerJoint<'_> {
     #[inline(always)]
     fn of_body(&self, i: usize) -> Range<usize> {
         if self.locked.get(i) == Some(&true) { 0..0 } else { self.model.v_range(i) }
+    }
+
+    #[inline(always)]
+    fn of_run(&self, first: usize, last: usize) -> Range<usize> {
+        self.model.v_range(first).start..self.model.v_range(last).end
     }
 
     #[inline(always)]
@@ -112,12 +118,7 @@ pub fn rows_derivatives(
     contract(model, work, (q, v, a), &PerJoint { model, rows, locked }, model.n_v, dq, dv)?;
 
     // M_P x = −∂(P f)/∂(…), all columns
-    for D in [&mut *dq, &mut *dv] {
-        D.neg_mut();
-        solve_columns_rows(model, work, D)?;
-    }
-    dtau.fill_with_identity();
-    solve_columns_rows(model, work, dtau)
+    solve_columns_rows(model, work, [(dq, Sides::Negative), (dv, Sides::Negative), (dtau, Sides::Identity)])
 }
 
 fn inertias(
@@ -133,40 +134,36 @@ fn inertias(
     transforms(model, work, q);
     let out = out.as_mut_slice();
     out.fill(0.0);
+    let Work { derivative: scratch, frames, IC, link, .. } = work;
+    frames.place(model, link);
+    place_rows(model, frames, rows, n_rows, &mut scratch.projectors);
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        IC[i] = node.I.back(&frames.X[i]);
+        for (k, dof) in model.v_range(i).enumerate() {
+            put(&mut scratch.axes, dof, frames.motion(i, &node.kernel.axis(k)).to_array());
+        }
+    }
 
     // tips to base: I^C of body i is complete when it is reached
-    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
     for (i, node) in model.node.iter().enumerate().skip(1).rev() {
         // change of the forces through the joints above body i with its degrees
         for (k, dof) in model.v_range(i).enumerate() {
-            let mut F = work.IC[i].times(&node.kernel.axis(k));
-            let mut j = i;
-            while model.parent[j] != 0 {
-                F = work.link[j].X.force_back(&F);
-                j = model.parent[j];
-                for row in rows.of_body(j) {
-                    out[dof * n_rows + row] = rows.projector(j, row).dot(&F);
-                }
-            }
+            let F = IC[i].times(&frames.motion(i, &node.kernel.axis(k)));
+            let above = frames.runs_from(model, node.parent).map(|(first, last)| rows.of_run(first, last));
+            pass_up(above, &scratch.projectors, [(F, &mut out[dof * n_rows..(dof + 1) * n_rows])]);
         }
         // change of the force through its joint with its own degrees and those above
         for row in rows.of_body(i) {
-            let mut PI = work.IC[i].times(&rows.projector(i, row));
-            let mut j = i;
-            loop {
-                for (k, dof) in model.v_range(j).enumerate() {
-                    out[dof * n_rows + row] = model.node[j].kernel.axis(k).dot(&PI);
-                }
-                if model.parent[j] == 0 {
-                    break;
-                }
-                PI = work.link[j].X.force_back(&PI);
-                j = model.parent[j];
+            let PI = splat(IC[i].times(&frames.motion(i, &rows.projector(i, row))).to_array());
+            for (first, last) in frames.runs_from(model, i) {
+                each_group(model.v_range(first).start..model.v_range(last).end, |group, lanes| {
+                    write_apart(products(&PI, &scratch.axes[group]), group, lanes, &mut out[row..], n_rows);
+                });
             }
         }
         if node.parent != 0 {
-            let propagated = work.IC[i].back(&work.link[i].X);
-            work.IC[node.parent] += propagated;
+            let (above, below) = IC.split_at_mut(i);
+            above[node.parent] += below[0];
         }
     }
     // the position of a joint on the world need not reach the matrix: a look at the numbers themselves

@@ -167,6 +167,8 @@ pub struct Work {
     pub(crate) tau: Vec<f64>,
     /// The joints that `factor` locked; `n_bodies`.
     pub(crate) locked: Vec<bool>,
+    /// Frames of the links in those of their trees (derivatives, `solve_columns`).
+    pub(crate) frames: crate::tree_frame::TreeFrames,
     pub(crate) derivative: crate::derivatives::Scratch,
     pub(crate) columns: crate::columns::Scratch,
     pub(crate) rows: crate::rows::Scratch,
@@ -197,6 +199,7 @@ impl Work {
             a: vec![0.0; model.n_v],
             tau: vec![0.0; model.n_v],
             locked: vec![false; n],
+            frames: crate::tree_frame::TreeFrames::new(model),
             derivative: crate::derivatives::Scratch::new(model),
             columns: crate::columns::Scratch::new(model),
             rows: crate::rows::Scratch::new(model),

@@ -408,3 +408,50 @@ fn own_inertia_is_that_of_one_body() {
         assert!((model.own_inertia(0) + 0.2 - mass[(0, 0)]).abs() < 1e-14);
     }
 }
+
+#[test]
+fn derivatives_of_a_far_machine_keep_their_digits() {
+    let derivatives = |place: Vector3<f64>| {
+        let mut builder = ModelBuilder::new();
+        builder.link("table", LinkInertia::rod(9.0, Vector3::new(0.0, 0.0, 1.0)));
+        builder.link("upper", LinkInertia::rod(1.0, Vector3::new(0.0, -0.3, 0.0)));
+        builder.link("lower", LinkInertia::rod(0.5, Vector3::new(0.2, -0.1, 0.0)));
+        builder.joint(JointSpec::new("ground", "world", "table", JointKind::Fixed));
+        builder.joint(JointSpec::revolute("shoulder", "table", "upper", Vector3::x()).at(place));
+        builder.joint(JointSpec::revolute("elbow", "upper", "lower", Vector3::z()).at(Vector3::new(0.0, -0.3, 0.0)));
+        let model = builder.build().unwrap();
+        let mut work = Work::new(&model);
+        let mut d = [(); 3].map(|()| DMatrix::zeros(2, 2));
+        let [dq, dv, dtau] = &mut d;
+        let (q, v, tau) = ([0.4, -1.1], [2.0, -3.0], [0.3, 0.1]);
+        aba_derivatives(&model, &mut work, &q, &v, &tau, &[false; 4], [dq, dv, dtau]).unwrap();
+        d
+    };
+    let (near, far) = (derivatives(Vector3::zeros()), derivatives(Vector3::new(1e5, -3e4, 10.0)));
+    for (near, far) in near.iter().zip(&far) {
+        assert!((near - far).amax() < 1e-13 * near.amax(), "{near}{far}");
+    }
+}
+
+#[test]
+fn paths_between_bodies_are_symmetric_differences() {
+    let mut random = Random::new(7);
+    for _ in 0..200 {
+        let n = 1 + random.below(40);
+        let model = random_tree(&mut random, n, Mix::Everything);
+        let bodies = [random.below(model.n_bodies()), random.below(model.n_bodies())];
+        let ancestors = bodies.map(|mut body| {
+            let mut above = vec![body];
+            while body != 0 {
+                body = model.parent[body];
+                above.push(body);
+            }
+            above
+        });
+        let shared = ancestors[0].iter().find(|body| ancestors[1].contains(body)).unwrap();
+        assert_eq!(model.shared_ancestor(bodies), *shared);
+        let on_one = |body: &usize| ancestors[0].contains(body) != ancestors[1].contains(body);
+        let velocities: Vec<usize> = (1..model.n_bodies()).filter(on_one).flat_map(|i| model.v_range(i)).collect();
+        assert_eq!(model.velocities_between(bodies), velocities);
+    }
+}

@@ -49,6 +49,19 @@ impl Transform {
         Motion::of(self.E.on(m.angular), self.E.on(v))
     }
 
+    /// `X⁻¹ m`: a motion from child to parent coordinates.
+    #[inline(always)]
+    pub(crate) fn motion_back(&self, m: &Motion) -> Motion {
+        let angular = self.Et.on(m.angular);
+        Motion::of(angular, self.Et.on_add(m.linear, self.r.cross(angular)))
+    }
+
+    /// The same rotation about the parent's origin.
+    #[inline(always)]
+    pub(crate) fn without_translation(&self) -> Self {
+        Self { r: V3::ZERO, ..*self }
+    }
+
     /// `Xᵀ f`: a force from child to parent coordinates.
     #[inline(always)]
     pub fn force_back(&self, f: &Force) -> Force {

@@ -252,6 +252,45 @@ fn a_geared_joint_bounces_off_its_stop() {
     }
 }
 
+/// Blocks of 1, 20 and 0.5 kg in line, each sliding on the one before. The first hits its stop while the second leaves
+/// its own: the impacts throw them back in turn, 20/21 as fast each time, without end and without time. Both rest, and
+/// the last block keeps its momentum.
+#[test]
+fn stops_that_excite_one_another_come_to_rest_at_once() {
+    let (masses, v) = ([1.0, 20.0, 0.5], [1.0, -0.4, 0.7]);
+    for restitution in [[0.0, 0.0], [0.3, 0.3], [0.5, 0.2], [0.1, 0.6]] {
+        let mut world = World::new();
+        world.set_gravity([0.0; 3]);
+        let mut parent = None;
+        for i in 0..3 {
+            let link = world.spawn_link(&format!("block{i}"), block(masses[i]));
+            let mut joint = prismatic(&format!("slider{i}"), [1.0, 0.0, 0.0]).to(link).velocity(v[i]);
+            if i < 2 {
+                joint = joint.limits(-1.0, 0.0).restitution(restitution[i]);
+            }
+            if let Some(parent) = parent {
+                joint = joint.from(parent);
+            }
+            world.spawn_joint(joint);
+            parent = Some(link);
+        }
+        let mut sim = Simulation::from_world(world).unwrap();
+        let recording = sim.run_until(0.5).unwrap();
+        let last = |channel: &str| recording.last(channel).unwrap();
+        for name in ["slider0", "slider1"] {
+            let at = |what: &str| last(&format!("{name}.{what}"));
+            assert_eq!((at("position"), at("velocity")), (0.0, 0.0), "{restitution:?}: {name}");
+        }
+        let u: f64 = v.iter().sum();
+        assert!((last("slider2.velocity") - u).abs() < 1e-9, "{restitution:?}: {}", last("slider2.velocity"));
+        // speeds of the blocks: 1, 0.6, 1.3
+        let heat = 0.5 * (1.0 + 20.0 * 0.6 * 0.6);
+        assert!((last("energy.dissipated") - heat).abs() < 1e-9, "{restitution:?}: {}", last("energy.dissipated"));
+        let stops: Vec<&Event> = recording.events().iter().filter(|event| event.kind == EventKind::Stop).collect();
+        assert!(stops.len() == 2 && stops.iter().all(|stop| stop.t < 1e-9), "{restitution:?}: {stops:?}");
+    }
+}
+
 #[test]
 fn a_snapshot_between_bounces_continues() {
     let scene = Scene::load(data("S5_double_pendulum_stops.ron")).unwrap();

@@ -8,6 +8,9 @@
 //! v⁻ → v¹ → v² → …       each by the complementarity problem of the stops approached, see `impact`        (1)
 //! ```
 //!
+//! A joint that leaves its stop so slowly that its speed is nothing beside the one with which it is thrown back rests
+//! there as far as this impact is concerned, and takes part in it: it has come from rest within the resolution.
+//!
 //! The sequence ends when no joint in touch approaches its stop any more. Where impacts excite one another it does not
 //! end, but converges: with n stops in touch whose joints come to rest, and impulses on these joints alone, the
 //! momenta of the other joints are conserved, so that the limit is known,
@@ -28,6 +31,9 @@ use bristle_friction::Mode;
 /// Fraction of the largest speed at the same instant below which a joint has come to rest: that of a rounding error,
 /// with room for the errors of some hundred impacts.
 const SPENT: f64 = 1e-10;
+
+/// Speed of a joint that leaves its stop, relative to the one with which it is thrown back, below which it rests there.
+const RESTING: f64 = 1e-6;
 
 /// Approaches below this, relative to the speed before, are rounding errors.
 const ROUNDED: f64 = 1e-12;
@@ -73,6 +79,23 @@ impl Machine {
             let [before, after] = [self.impact.before[v], self.dynamics.point.v[v]].map(|v| end.inward() * v);
             before > 0.0 && after < -ROUNDED * before
         })
+    }
+
+    /// Adds the stops on which joints rest, to the resolution, that the impulses found throw back; whether there are
+    /// any. The impact is to be solved again.
+    pub(super) fn include_resting(&mut self) -> bool {
+        let contacts = &self.dynamics.compiled.inputs.contacts;
+        let is_included = |&(c, end): &(usize, End)| {
+            let v = contacts[c].v;
+            let [before, after] = [self.impact.before[v], self.dynamics.point.v[v]].map(|v| end.inward() * v);
+            before > 0.0 && after < 0.0 && before <= -RESTING * after && !self.impact.stops.contains(&(c, end))
+        };
+        let Some(stop) = self.in_touch().find(is_included) else { return false };
+        let n = self.impact.n_stops;
+        self.impact.stops.insert(n, stop);
+        self.impact.rests.insert(n, None);
+        self.impact.n_stops += 1;
+        true
     }
 
     /// Whether all joints that approach stops in touch have lost their speeds.

@@ -136,11 +136,13 @@ impl Machine {
         self.impact.rests.resize(self.impact.stops.len(), self.impact.is_last.then_some(0.0));
         self.fill_impact()?;
         self.keep_before();
-        loop {
+        self.solve_impact()?;
+        while self.include_resting() {
+            self.fill_impact()?;
             self.solve_impact()?;
-            if !self.find_rests(t)? {
-                break;
-            }
+        }
+        while self.find_rests(t)? {
+            self.solve_impact()?;
         }
         self.book_impacts(t, quad);
         Ok(())

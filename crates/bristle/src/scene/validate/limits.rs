@@ -76,7 +76,9 @@ fn leaves(signal: &Signal, limits: &Limits, end: f64) -> Option<Leave> {
     for _ in 0..MAX_CORNERS {
         let reached = signal.value_before(t);
         if let Some(bound) = passed(reached) {
-            return Some(Leave { t: crossing(from, t, |t| passed(signal.value(t)).is_some()), bound, reached });
+            // to the bound itself, whatever is forgiven
+            let is_beyond = |t| (signal.value(t) - bound) * (reached - bound) > 0.0;
+            return Some(Leave { t: crossing(from, t, is_beyond), bound, reached });
         }
         let reached = signal.value(t);
         if let Some(bound) = passed(reached) {

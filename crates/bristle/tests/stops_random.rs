@@ -188,7 +188,7 @@ fn real_time_keeps_random_machines_within_their_stops() {
 /// The tolerance of the integration is 1e-8: the balance holds a hundred times that.
 #[test]
 fn the_ledger_closes_through_impacts() {
-    let (mut n_impacts, mut n_refused, mut worst, mut failures) = (0, 0, 0.0_f64, Vec::new());
+    let (mut n_impacts, mut worst, mut failures) = (0, 0.0_f64, Vec::new());
     for (seed, is_coupled) in chosen() {
         let method = [Method::Dopri5, Method::Radau5][(seed % 2) as usize];
         match run(seed, is_coupled, Settings { method, ..Settings::default() }) {
@@ -198,16 +198,10 @@ fn the_ledger_closes_through_impacts() {
                     failures.push(format!("machine {seed}, coupled {is_coupled}: balance {balance:e}"));
                 }
             }
-            // stops that kick one another without end are refused with the joint and the time
-            Err(error) if error.contains("without end") => {
-                n_refused += 1;
-                println!("{error}");
-            }
             Err(error) => failures.push(error),
         }
     }
     let n = chosen().count();
-    println!("event-driven: {n} machines, {n_impacts} impacts, {n_refused} refused, worst balance {worst:e}");
-    assert!(n_refused <= n / 200, "{n_refused} refused");
+    println!("event-driven: {n} machines, {n_impacts} impacts, worst balance {worst:e}");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }

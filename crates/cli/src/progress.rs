@@ -1,4 +1,4 @@
-//! How far a run is, on one line of a terminal: simulated time, speed relative to real time, changes of mode, time
+//! How far a run is, on one line of a terminal: simulated time, speed relative to real time, events, time
 //! left.
 
 use bristle_plot::format::{count, significant};
@@ -68,7 +68,7 @@ fn line(t: f64, end: f64, elapsed: f64, n_events: usize) -> String {
         line += &format!("  {} × real time", significant(t / elapsed));
     }
     if n_events > 0 {
-        line += &format!("  {}", count(n_events, "mode change"));
+        line += &format!("  {}", count(n_events, "event"));
     }
     // too early to tell in the first moments
     if elapsed > 0.5 && part > 0.0 {
@@ -97,7 +97,7 @@ mod tests {
     fn the_line_says_how_far_and_how_fast() {
         let line = line(2.5, 10.0, 5.0, 7);
         assert!(line.starts_with("██████░"), "{line}");
-        assert!(line.ends_with("25 %  t = 2.500 of 10 s  0.500 × real time  7 mode changes  0:15 min left"), "{line}");
+        assert!(line.ends_with("25 %  t = 2.500 of 10 s  0.500 × real time  7 events  0:15 min left"), "{line}");
     }
 
     #[test]

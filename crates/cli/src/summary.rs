@@ -3,6 +3,7 @@
 use crate::collect::{Collector, Turnover};
 use bristle::{Scene, Simulation};
 use bristle_plot::format::{count, significant};
+use bristle_report::results::EventCounts;
 use bristle_report::written;
 use serde::ser::{Serialize, Serializer};
 use std::fmt::Write as _;
@@ -50,6 +51,10 @@ pub struct Summary {
     pub stats: Counters,
     /// Changes of mode.
     pub mode_changes: usize,
+    /// Impacts on stops, and ends of bounces.
+    pub impacts: usize,
+    /// Releases from stops.
+    pub releases: usize,
     /// Positions and velocities at the end.
     pub final_state: Named,
     /// Where the energy is and went at the end, J.
@@ -180,6 +185,7 @@ impl Summary {
         wall: Duration,
     ) -> Self {
         let wall = wall.as_secs_f64();
+        let events = EventCounts::of(collected.events.iter().map(|event| event.kind));
         let named = |wanted: &dyn Fn(&str) -> bool| {
             let pairs = names.iter().zip(&collected.last).filter(|(name, _)| wanted(name));
             Named(pairs.map(|(name, value)| (name.clone(), *value)).collect())
@@ -204,7 +210,9 @@ impl Summary {
             rows: collected.n_rows,
             channels: names.len(),
             stats: Counters::of(sim),
-            mode_changes: collected.events.len(),
+            mode_changes: events.mode_changes,
+            impacts: events.impacts,
+            releases: events.releases,
             final_state: named(&|name| !is_energy(name) && (name.contains(".position") || name.contains(".velocity"))),
             energy,
             worst_balance: collected.worst_balance,
@@ -270,6 +278,8 @@ impl Summary {
     pub fn text(&self, is_verbose: bool) -> String {
         let mut text = String::new();
         let s = &self.stats;
+        let Self { mode_changes, impacts, releases, .. } = *self;
+        let events: Vec<String> = EventCounts { mode_changes, impacts, releases }.in_words().collect();
         let _ = writeln!(
             text,
             "{}: {} s simulated in {} s ({} × real time)",
@@ -288,8 +298,8 @@ impl Summary {
         );
         let _ = writeln!(
             text,
-            "  events          {} of mode ({} located, {})",
-            count(self.mode_changes, "change"),
+            "  events          {} ({} located, {})",
+            if events.is_empty() { "0 changes of mode".to_owned() } else { events.join(", ") },
             count(s.n_events, "event"),
             count(s.n_time_events, "time event")
         );

@@ -444,8 +444,11 @@ impl ConvexSolver {
         for (c, row) in coordinates.contacts.iter().enumerate() {
             let omega = row.iter().fold(omega0[c].abs(), |sum, &(j, w)| sum + (w * u[j]).abs());
             row.iter().for_each(|&(k, w)| response[k] += w.abs() * states[c].slope * omega);
-            // a rate that reaches its bound to rounding, where nothing else acts
+            // a rate that reaches its bound to rounding, where nothing else acts; in free fall the rate itself is the
+            // rounding error of the others
             if problem.bounds[c].iter().any(|bound| bound.is_finite()) {
+                let error: f64 = row.iter().map(|&(j, w)| w.abs() * speeds[problem.unit(j)]).sum();
+                row.iter().for_each(|&(k, w)| response[k] += w.abs() * states[c].slope * error);
                 let part = ROUNDED / ROUNDINGS;
                 row.iter().for_each(|&(k, w)| response[k] += part * diagonal[k] * omega / w.abs());
             }

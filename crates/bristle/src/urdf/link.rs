@@ -20,6 +20,7 @@ use super::articulated::spatial;
 use super::frame::Frame;
 use super::tree::{self, Words};
 use super::xml::{Findings, Repair, Text, child, short};
+use crate::scene::span::Span;
 use crate::scene::syntax::Node;
 
 /// Other programs' business.
@@ -60,15 +61,12 @@ impl<'t> Link<'t> {
         };
 
         found.look_over(inertial, &[], &["origin", "mass", "inertia"], &[], &[]);
-        let mass_xml = found.required_child(inertial, "mass", "<mass value=\"1.0\"/>")?;
         let inertia_xml = found.required_child(
             inertial,
             "inertia",
             "<inertia ixx=\"…\" ixy=\"0\" ixz=\"0\" iyy=\"…\" iyz=\"0\" izz=\"…\"/>",
         )?;
-        found.look_over(mass_xml, &["value"], &[], &[], &[]);
-        let given = found.required(mass_xml, "value")?;
-        let mut mass = found.number("mass", given)?;
+        let (mut mass, mass_place) = mass(found, inertial)?;
 
         let frame = match child(inertial, "origin") {
             Some(origin) => Some(Frame::read(found, origin)?),
@@ -85,9 +83,9 @@ impl<'t> Link<'t> {
             mass = I.trace() / (GYRATION * GYRATION);
             let what = format!("rotational inertia without mass: {mass:.1e} kg");
             let help = "without `--strict` it is given a mass that nothing notices, and named";
-            found.repaired(given.place, Repair { what, group: "rotational inertia without mass: a small one" }, help);
+            found.repaired(mass_place, Repair { what, group: "rotational inertia without mass: a small one" }, help);
         }
-        fields.push(("mass", tree::number(given.place, mass)));
+        fields.push(("mass", tree::number(mass_place, mass)));
         let c = frame.as_ref().map_or([0.0; 3], |frame| frame.placement.translation);
         let spatial = spatial(mass, c.into(), &I);
         let lacks: Vec<&str> = PRODUCTS.into_iter().filter(|key| inertia_xml.attribute(*key).is_none()).collect();
@@ -98,6 +96,19 @@ impl<'t> Link<'t> {
         }
         Some(Link { name, mass, spatial, node: words.fields(place, "Link", fields) })
     }
+}
+
+/// `<mass>` and its place. A mass that is left out is 0.
+fn mass(found: &mut Findings, inertial: Xml) -> Option<(f64, Span)> {
+    let Some(xml) = child(inertial, "mass") else {
+        let place = found.tag(inertial);
+        let group = "`inertial` without `mass`: 0 kg";
+        found.repaired(place, Repair { what: group.into(), group }, "without `--strict` it is 0, and named");
+        return Some((0.0, place));
+    };
+    found.look_over(xml, &["value"], &[], &[], &[]);
+    let given = found.required(xml, "value")?;
+    Some((found.number("mass", given)?, given.place))
 }
 
 /// `<inertia>` in the axes of the link; products of inertia that are left out are 0. A change of `rounding`, kg·m², is

@@ -36,7 +36,8 @@
 //! |---|---|
 //! | `link` with `inertial` | `Link`: mass, centre of mass; the inertia turned into link axes |
 //! | `link` without | a link without mass, and a line that says so |
-//! | the root link | held by a `Fixed` joint `world_to_NAME`, or `Free` with [`Options::floating`]; a root `world` is the world |
+//! | the root link | held by a `Fixed` joint `world_to_NAME`, or `Free` with [`Options::floating`] |
+//! | a root `world` | the world; with [`Options::floating`] the link that is `fixed` to it floats |
 //! | `joint` `revolute`, `continuous`, `prismatic` | `Revolute`, `Prismatic`; the axis made unit, x if left out |
 //! | `joint` `fixed`, `floating` | `Fixed`, `Free` |
 //! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`; links between have no mass |
@@ -63,6 +64,7 @@
 //! Repaired, and named in [`Import::notes`]; refused with [`Options::strict`]:
 //!
 //! - an inertia that no body has: the nearest one that a body has;
+//! - `inertial` given twice: the first; `inertial` without `mass`: 0 kg;
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
 //! - `mimic` of a joint that is not there, or where not both have one coordinate: left out;
 //! - a `limit` whose `lower` is not below its `upper`: left out;

@@ -406,13 +406,41 @@ impl<'t> Robot<'t> {
         Some(words.fields(place, "Scene", fields))
     }
 
+    /// Lets the link float that a root called `world` carries: its `fixed` joint becomes a free one.
+    fn float_from_world(&mut self, found: &mut Findings, words: &mut Words, place: Span) -> Option<()> {
+        let carried: Vec<usize> = (0..self.joints.len()).filter(|&i| self.joints[i].parent.text == "world").collect();
+        let [i] = carried[..] else {
+            let names: Vec<String> = carried.iter().map(|&i| format!("`{}`", self.joints[i].child.text)).collect();
+            let reason = format!("the root `world` carries {} links: {}", names.len(), names.join(", "));
+            let help = "one link floats: hang the others on it, or call the root something else than `world`";
+            found.problem(place, reason, help);
+            return None;
+        };
+        let joint = &mut self.joints[i];
+        let (child, name) = (joint.child.text, joint.name.text);
+        match joint.fields.iter_mut().find(|(key, _)| *key == "kind").map(|field| &mut field.1) {
+            Some(kind) if matches!(&kind.value, Value::Tuple { name: Some(word), .. } if words.is(*word, "Fixed")) => {
+                *kind = words.variant(joint.place, "Free", Vec::new());
+                joint.axis = Axis::Free;
+                found.append(joint.line, &format!("; `{child}` floats: the joint is free"));
+            }
+            Some(kind) if matches!(&kind.value, Value::Tuple { name: Some(word), .. } if words.is(*word, "Free")) => {}
+            _ => {
+                let reason = format!("the root `world` carries `{child}` by the joint `{name}`, which is not fixed");
+                let help = "a link that floats has no other joint: leave `--floating` out, or make that joint `fixed`";
+                found.problem(joint.place, reason, help);
+                return None;
+            }
+        }
+        Some(())
+    }
+
     /// Hangs the root on the world: by a joint, or, where it is called `world`, by being it.
     fn hold(&mut self, found: &mut Findings, words: &mut Words, root: usize, floating: bool) -> Option<()> {
         let Text { text: name, place } = self.links[root].name;
         if name == "world" {
             if floating {
-                found.problem(place, "the root is called `world`, which does not float", "float the link it carries");
-                return None;
+                self.float_from_world(found, words, place)?;
             }
             let mass = self.links[root].mass;
             let weight = if mass > 0.0 { format!("; its mass, {mass} kg, moves nothing") } else { String::new() };

@@ -41,6 +41,11 @@ impl Words {
         Node { span: place, value: Value::Tuple { name: Some(self.word(name)), items } }
     }
 
+    /// Whether a place is that of a word.
+    pub fn is(&self, place: Span, word: &str) -> bool {
+        self.places.get(word) == Some(&place)
+    }
+
     /// The text of all words.
     pub fn into_source(self) -> Source {
         Source::new("words of the scene language".into(), self.text)

@@ -318,6 +318,11 @@ impl Findings {
                 let is_again = |first| name == "axis" && is_same(first, inner);
                 if seen.contains(&name) && child(node, name).is_some_and(is_again) {
                     self.unused(place, format!("another `{name}` like the first"));
+                } else if seen.contains(&name) && name == "inertial" {
+                    // a link has one: other programs take the first
+                    let what = "`inertial` given twice: the first".to_owned();
+                    let help = "without `--strict` the first is taken, and named";
+                    self.repaired(place, Repair { what, group: "`inertial` given twice: the first" }, help);
                 } else if seen.contains(&name) {
                     self.problem(place, format!("`<{name}>` is given twice in `<{owner}>`"), "keep one of them");
                 }

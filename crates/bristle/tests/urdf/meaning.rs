@@ -194,10 +194,41 @@ fn the_world_may_be_a_link_and_joints_may_float() {
     assert!((sim.positions()[2] + 0.5 * 9.81 * 0.25).abs() < 1e-9, "{:?}", sim.positions());
 
     let floating = Options { floating: true, ..Options::default() };
-    let error = urdf::read_with(FLYING, "flying.urdf", &floating).unwrap_err().to_string();
-    assert!(error.contains("does not float") && error.contains("flying.urdf:2:15"), "{error}");
+    assert_eq!(urdf::read_with(FLYING, "flying.urdf", &floating).unwrap().scene, import.scene);
     let scene = urdf::read_with(&FLYING.replace("world", "ground"), "flying.urdf", &floating).unwrap().scene;
     assert_eq!((scene.joints[0].kind, scene.joints[0].name.as_str()), (Kind::Free, "world_to_ground"));
+}
+
+/// A base fixed to a root `world` floats where it was fixed: it falls as a body does, and the arm on it stays straight.
+#[test]
+fn a_base_fixed_to_the_world_floats() {
+    let inertial =
+        r#"<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"#;
+    let link = |name: &str| format!(r#"<link name="{name}">{inertial}</link>"#);
+    let joint = |name: &str, kind: &str, parent: &str, child: &str| {
+        format!(
+            r#"<joint name="{name}" type="{kind}"><origin xyz="0 0 1.5"/><parent link="{parent}"/><child link="{child}"/></joint>"#
+        )
+    };
+    let robot = |kind: &str, more: &str| {
+        let (base, arm) = (link("base"), link("arm"));
+        let (mount, elbow) = (joint("mount", kind, "world", "base"), joint("elbow", "continuous", "base", "arm"));
+        format!(r#"<robot name="r"><link name="world"/>{base}{arm}{mount}{elbow}{more}</robot>"#)
+    };
+    let floating = Options { floating: true, ..Options::default() };
+    let import = urdf::read_with(&robot("fixed", ""), "r.urdf", &floating).unwrap();
+    assert_eq!(import.scene.joints[0].kind, Kind::Free);
+    assert!(lines(&import).iter().any(|line| line.contains("`base` floats")), "{:?}", lines(&import));
+    let mut sim = Simulation::new(&import.scene).unwrap();
+    sim.step(0.5).unwrap();
+    let (base, fall) = (sim.pose("base").unwrap().translation, 0.5 * 9.81 * 0.25);
+    assert!((base.z - 1.5 + fall).abs() < 1e-9 && sim.velocities()[6].abs() < 1e-12, "{base}");
+
+    let refused = |text: &str| urdf::read_with(text, "r.urdf", &floating).unwrap_err().to_string();
+    let error = refused(&robot("continuous", ""));
+    assert!(error.contains("`world` carries `base` by the joint `mount`, which is not fixed"), "{error}");
+    let error = refused(&robot("fixed", &(link("table") + &joint("leg", "fixed", "world", "table"))));
+    assert!(error.contains("the root `world` carries 2 links: `base`, `table`"), "{error}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ mod tables;
 pub use tables::escape;
 
 use crate::plot::{phases, select};
-use crate::results::Results;
+use crate::results::{EventCounts, Results};
 use anyhow::{Result, bail};
 use bristle::Scene;
 use bristle::integrate::Stats;
@@ -79,10 +79,7 @@ pub fn html(facts: &Facts<'_>) -> Result<String> {
         format!("{} to {} s", short(start), short(end)),
         facts.scene.method().name().to_owned(),
     ];
-    if !results.events.is_empty() {
-        let n = results.events.len();
-        summary.push(format!("{n} change{} of mode", if n == 1 { "" } else { "s" }));
-    }
+    summary.extend(EventCounts::of(results.events.iter().map(|event| event.event)).in_words());
     summary.retain(|part| !part.is_empty());
     let summary = summary.join(" · ");
     // `<` would end the script; JSON can say it in another way

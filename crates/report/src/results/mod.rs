@@ -12,11 +12,13 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod columns;
+mod counts;
 mod csv;
 mod json;
 mod npz;
 
 pub use columns::Columns;
+pub use counts::EventCounts;
 
 use anyhow::{Context, Result, bail};
 use bristle::{Event, EventKind, Recording, memory};

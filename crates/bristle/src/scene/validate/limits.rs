@@ -30,9 +30,9 @@ impl Check<'_> {
             self.report(at, format!("the limits of `{}` have no bound", joint.name), help);
         }
         if let Some(Drive::Motion(signal)) = &joint.drive {
-            if let Some((t, position, bound)) = leaves(signal, limits, self.scene.duration) {
+            if let Some(Leave { t, bound, reached }) = leaves(signal, limits, self.scene.duration) {
                 let reason = format!(
-                    "the motion of `{}` reaches {position:?} at t = {t:?} s, beyond the limit {bound:?}",
+                    "the motion of `{}` leaves its limits at t = {t:?} s: beyond {bound:?}, to {reached:?}",
                     joint.name
                 );
                 self.report(of.key("drive"), reason, "keep the motion within the limits, or widen them");
@@ -54,24 +54,57 @@ impl Check<'_> {
     }
 }
 
-/// The first corner or extremum, up to `end`, at which a signal is beyond the limits: time, value, bound. A signal is
-/// monotone between its corners.
-fn leaves(signal: &Signal, limits: &Limits, end: f64) -> Option<(f64, f64, f64)> {
-    let mut t = 0.0;
+/// A motion that leaves its limits.
+struct Leave {
+    /// Time at which it does, s.
+    t: f64,
+    bound: f64,
+    /// Position at the next corner or extremum.
+    reached: f64,
+}
+
+/// The first time, up to `end`, at which a signal leaves the limits. A signal is monotone between its corners.
+fn leaves(signal: &Signal, limits: &Limits, end: f64) -> Option<Leave> {
+    // an extremum at the bound may be beyond it by rounding
+    let size = limits.lower.map_or(0.0, f64::abs).max(limits.upper.map_or(0.0, f64::abs));
+    let passed = |value: f64| {
+        let rounding = 64.0 * f64::EPSILON * size.max(value.abs());
+        let low = limits.lower.filter(|lower| value < lower - rounding);
+        low.or(limits.upper.filter(|upper| value > upper + rounding))
+    };
+    let (mut from, mut t) = (0.0, 0.0);
     for _ in 0..MAX_CORNERS {
-        for value in [signal.value_before(t), signal.value(t)] {
-            // an extremum at the bound may be beyond it by rounding
-            let size = limits.lower.map_or(0.0, f64::abs).max(limits.upper.map_or(0.0, f64::abs));
-            let rounding = 64.0 * f64::EPSILON * size.max(value.abs());
-            let low = limits.lower.filter(|lower| value < lower - rounding);
-            if let Some(bound) = low.or(limits.upper.filter(|upper| value > upper + rounding)) {
-                return Some((t, value, bound));
-            }
+        let reached = signal.value_before(t);
+        if let Some(bound) = passed(reached) {
+            // to the bound itself, whatever is forgiven
+            let is_beyond = |t| (signal.value(t) - bound) * (reached - bound) > 0.0;
+            return Some(Leave { t: crossing(from, t, is_beyond), bound, reached });
+        }
+        let reached = signal.value(t);
+        if let Some(bound) = passed(reached) {
+            return Some(Leave { t, bound, reached });
         }
         if t >= end {
             return None;
         }
+        from = t;
         t = signal.next_corner(t).map_or(end, |corner| corner.min(end));
     }
     None
+}
+
+/// The time at which something begins that is not so at `low` and is so at `high`, by bisection to neighbouring
+/// numbers.
+fn crossing(mut low: f64, mut high: f64, has_begun: impl Fn(f64) -> bool) -> f64 {
+    loop {
+        let middle = low + 0.5 * (high - low);
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if has_begun(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
 }

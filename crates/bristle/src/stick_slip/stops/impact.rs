@@ -20,7 +20,7 @@ use crate::dynamics::event_state::StopState;
 use crate::dynamics::failure::Failure;
 use crate::dynamics::implicit::NewtonWork;
 use crate::dynamics::{ContactEvent, StopChange};
-use crate::model::{Compiled, End};
+use crate::model::{Compiled, End, Stops};
 use crate::stick_slip::machine::Machine;
 use bristle_friction::Mode;
 use bristle_multibody::{axis_row, rnea, solve_rows};
@@ -55,6 +55,11 @@ pub(in crate::stick_slip) struct ImpactWork {
     held: Vec<bool>,
     /// Number of stops in `stops`; contacts that stay stuck follow.
     pub(super) n_stops: usize,
+    /// Number of impacts before this one at the same instant; whether it brings all joints in touch to rest; the
+    /// largest speed at this instant, one per contact: see `cascade`.
+    pub(super) n_followed: usize,
+    pub(super) is_last: bool,
+    pub(super) fastest: Vec<f64>,
     problem: Nonnegative,
     /// Velocities before; modes, events and armed contacts before; `n_v`, one per contact.
     pub(super) before: Vec<f64>,
@@ -86,6 +91,9 @@ impl ImpactWork {
             rests: Vec::with_capacity(n),
             held: Vec::with_capacity(n),
             n_stops: 0,
+            n_followed: 0,
+            is_last: false,
+            fastest: vec![0.0; n_contacts],
             problem: Nonnegative::new(n),
             before: vec![0.0; n_v],
             mode: vec![Mode::Stuck; n_contacts],
@@ -109,7 +117,7 @@ impl ImpactWork {
     pub fn n_struck(&self, compiled: &Compiled) -> Option<usize> {
         let is_approached = |stop: &&(usize, End)| self.before[compiled.inputs.contacts[stop.0].v] != 0.0;
         let is_impact = !self.hit.is_empty() && !self.stops.is_empty();
-        is_impact.then(|| self.stops.iter().filter(is_approached).count())
+        is_impact.then(|| self.n_followed + self.stops.iter().filter(is_approached).count())
     }
 
     /// The stops that acted in the last impact, and whether a sequence of bounces has been summed there.
@@ -121,30 +129,34 @@ impl ImpactWork {
 }
 
 impl Machine {
-    /// Performs the impacts on the stops in `impact.hit` and adds their heat to `quad`; whether there were any. Modes
-    /// are selected afterwards.
-    pub(in crate::stick_slip) fn take_impacts(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
-        self.find_touching()?;
-        if self.impact.stops.is_empty() {
-            return Ok(false);
-        }
+    /// Performs the impact on the stops in `impact.stops` and adds its heat to `quad`.
+    pub(super) fn take_impact(&mut self, t: f64, quad: &mut [f64]) -> Result<(), Failure> {
         self.impact.n_stops = self.impact.stops.len();
         self.impact.rests.clear();
-        self.impact.rests.resize(self.impact.stops.len(), None);
+        self.impact.rests.resize(self.impact.stops.len(), self.impact.is_last.then_some(0.0));
         self.fill_impact()?;
         self.keep_before();
-        loop {
+        self.solve_impact()?;
+        while self.include_resting() {
+            self.fill_impact()?;
             self.solve_impact()?;
-            if !self.find_rests(t)? {
-                break;
-            }
+        }
+        while self.find_rests(t)? {
+            self.solve_impact()?;
         }
         self.book_impacts(t, quad);
-        Ok(true)
+        Ok(())
+    }
+
+    /// Whether a stop is hit, closed, or so near that the order of impacts is not resolved.
+    pub(super) fn is_in_touch(&self, c: usize, stops: &Stops, end: End) -> bool {
+        let near = TOGETHER * self.dynamics.scheme.position_tolerance(stops.bound(end)) + self.gap_resolution(stops);
+        let is_hit = self.impact.hit.contains(&(c, end));
+        is_hit || self.dynamics.state.stops[c].closed == Some(end) || self.gap(c, stops, end) <= near
     }
 
     /// The stops of (1): in touch, approached or at rest. Joints that are hit are at their bounds exactly.
-    fn find_touching(&mut self) -> Result<(), Failure> {
+    pub(super) fn find_touching(&mut self) -> Result<(), Failure> {
         self.dynamics.unlock();
         self.impact.stops.clear();
         let mut is_any_approached = false;
@@ -152,12 +164,9 @@ impl Machine {
             let contact = &self.dynamics.compiled.inputs.contacts[c];
             let Some(stops) = contact.stops else { continue };
             for end in stops.ends() {
-                let (v, gap) = (self.dynamics.point.v[contact.v], self.gap(c, &stops, end));
-                let is_hit = self.impact.hit.contains(&(c, end));
-                let near =
-                    TOGETHER * self.dynamics.scheme.position_tolerance(stops.bound(end)) + self.gap_resolution(&stops);
-                let is_touching = is_hit || self.dynamics.state.stops[c].closed == Some(end) || gap <= near;
-                if !is_touching || end.inward() * v > 0.0 {
+                let v = self.dynamics.point.v[contact.v];
+                let is_left = end.inward() * v > 0.0 && !self.is_spent_at(c, v);
+                if !self.is_in_touch(c, &stops, end) || is_left {
                     continue;
                 }
                 let is_fixed = self.dynamics.is_prescribed(c) || self.is_immobile(contact.v, None);
@@ -400,8 +409,8 @@ impl Machine {
     fn book_impacts(&mut self, t: f64, quad: &mut [f64]) {
         for i in 0..self.impact.n_stops {
             let (c, end) = self.impact.stops[i];
-            let begun = self.begun(t, i);
-            let Self { dynamics: Dynamics { compiled, state, diagnostics, .. }, impact, .. } = self;
+            let (begun, to) = (self.begun(t, i), self.direction_after(t, i));
+            let Self { dynamics: Dynamics { compiled, state, .. }, impact, .. } = self;
             let contact = &compiled.inputs.contacts[c];
             let (before, p) = (impact.before[contact.v], impact.problem.value[i]);
             let e = impact.restitution[i];
@@ -411,11 +420,12 @@ impl Machine {
             }
             let stop = &mut state.stops[c];
             (stop.bouncing, stop.begun, stop.last, stop.speed) = (Some(end), begun, t, before.abs());
+            // an end of bounces that is now needs no event
             stop.rest_at = impact.rests[i].map_or(f64::INFINITY, |rest| t + rest);
-            let is_plastic = impact.rests[i].is_none() && e == 0.0;
-            let to = if is_plastic { Mode::Stuck } else { Mode::of_sign(end.inward()) };
-            let change = StopChange { contact: c, end, is_release: false, from: Mode::of_sign(before), to };
-            diagnostics.stop_changes.push(change);
+            if stop.rest_at <= t {
+                stop.rest_at = f64::INFINITY;
+            }
+            self.note_impact(StopChange { contact: c, end, is_release: false, from: Mode::of_sign(before), to });
         }
     }
 }

@@ -16,6 +16,7 @@
 //! fast bounces. A joint that leaves from rest has no speed yet: ε is then the *resolution* of gaps, a thousandth of
 //! the absolute tolerance.
 
+mod cascade;
 mod impact;
 mod nonnegative;
 mod rests;
@@ -234,10 +235,14 @@ impl Machine {
     pub(super) fn share_stops(&mut self) {
         for (c, contact) in self.dynamics.compiled.inputs.contacts.iter().enumerate() {
             self.dynamics.point.stop_effort[c] = 0.0;
-            if contact.stops.is_some() && self.dynamics.state.stops[c].closed.is_some() {
+            if let (Some(_), Some(end)) = (contact.stops, self.dynamics.state.stops[c].closed) {
                 let point = &self.dynamics.point;
                 let [up, down] = contact.limits(contact.sides(point.load[c], &point.force[c]));
-                let friction = self.dynamics.point.friction[c].clamp(-down, up);
+                // a stop pushes into the range: beyond the other limit there is a rounding error alone
+                let friction = match end {
+                    End::Lower => self.dynamics.point.friction[c].max(-down),
+                    End::Upper => self.dynamics.point.friction[c].min(up),
+                };
                 self.dynamics.point.stop_effort[c] = friction - self.dynamics.point.friction[c];
                 self.dynamics.point.friction[c] = friction;
             }

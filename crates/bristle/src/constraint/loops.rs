@@ -89,6 +89,8 @@ pub(crate) struct Loops {
     zero: Vec<f64>,
     /// Velocities that each closure concerns: the joints between its links.
     concerned: Vec<Vec<usize>>,
+    /// The closures that concern each velocity.
+    closures_of: Vec<Vec<usize>>,
     /// The velocities in the order of elimination, and the place of each in it: see `order`.
     ordered: Vec<usize>,
     place: Vec<usize>,
@@ -110,9 +112,12 @@ pub(crate) struct Loops {
     extent: f64,
     /// Orthonormal basis of the range of J T₀, scaled rows, one vector after another; J with other rows of the joints.
     basis: Vec<f64>,
-    /// Closures in whose rows each of these vectors has entries; those of the last one, as marks.
+    /// Closures in whose rows each of these vectors has entries, and the vectors of each closure.
     spans: Vec<Vec<usize>>,
+    holders: Vec<Vec<usize>>,
+    /// Marks of closures and of vectors.
     is_spanned: Vec<bool>,
+    is_done: Vec<bool>,
     pub loaded: Vec<f64>,
     /// Rows of rank at the start, for the constrained equations.
     pub selected: Vec<usize>,
@@ -139,7 +144,11 @@ impl Loops {
         let side = || Matrix6xX::zeros(if n_rows > 0 { n_v } else { 0 });
         let concerned: Vec<Vec<usize>> =
             closures.iter().map(|closure| model.tree.velocities_between(closure.bodies)).collect();
-        let ordered = order_of(&concerned, n_v);
+        let mut closures_of = vec![Vec::new(); n_v];
+        for (closure, concerned) in concerned.iter().enumerate() {
+            concerned.iter().for_each(|&v| closures_of[v].push(closure));
+        }
+        let ordered = order_of(&concerned, &closures_of);
         let mut place = vec![0; n_v];
         ordered.iter().enumerate().for_each(|(k, &v)| place[v] = k);
         Self {
@@ -152,6 +161,7 @@ impl Loops {
             poses: Poses::new(&model.tree),
             zero: vec![0.0; n_v],
             concerned,
+            closures_of,
             ordered,
             place,
             top: closures.iter().map(|closure| model.tree.shared_ancestor(closure.bodies)).collect(),
@@ -166,7 +176,9 @@ impl Loops {
             basis: Vec::with_capacity(n_rows * (n_v + 1)),
             // a vector depends on the others at the latest after n_rows of them
             spans: (0..=n_rows.min(n_v)).map(|_| Vec::with_capacity(closures.len())).collect(),
+            holders: (0..closures.len()).map(|_| Vec::with_capacity(n_rows.min(n_v))).collect(),
             is_spanned: vec![false; closures.len()],
+            is_done: Vec::with_capacity(n_rows),
             loaded: vec![0.0; n_rows * n_v],
             selected: Vec::new(),
             indeterminate: Vec::new(),
@@ -317,16 +329,6 @@ impl Loops {
             subtract(v, d.clamp(-1.0, 1.0) * self.column_scale[v]);
         }
         !chart.dependent.is_empty()
-    }
-
-    /// Records T₁ of the table eliminated last in the chart.
-    pub fn record_slope(&self, chart: &mut Chart) {
-        let n_v = self.n_v;
-        chart.slope.clear();
-        chart.slope.resize(chart.dependent.len() * n_v, 0.0);
-        for (step, &d) in chart.dependent.iter().enumerate() {
-            self.slopes(step, d).for_each(|(v, slope)| chart.slope[step * n_v + v] = slope);
-        }
     }
 
     /// Complete pivoting of the table.

@@ -122,7 +122,7 @@ fn batches_of_loops_equal_simulations() {
             bristle::friction::Law::from(bristle::friction::Coulomb { coulomb: 0.3, stiction: 0.4, viscous: 0.0 });
         let make = || {
             let close = |links| hinge(links).friction(dry.clone()).load(Load::Pin { radius: 0.05 });
-            Simulation::with_settings(four_bar(1.0, 2.0, close), settings.clone()).unwrap()
+            Simulation::with_settings(four_bar(1.0, 2.0, close), settings).unwrap()
         };
         let mut batch = Batch::new(&mut make(), 3).unwrap();
         let mut single = make();

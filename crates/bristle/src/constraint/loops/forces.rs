@@ -66,7 +66,7 @@ impl Loops {
     /// The basis of constraint forces of least norm: the range of J T₀, by Gram–Schmidt of the dependent columns. Needs
     /// [`Loops::fill`] at the present positions.
     pub fn fill_basis(&mut self, chart: &Chart) {
-        self.basis.clear();
+        self.clear_basis();
         for &d in &chart.dependent {
             let mut basis = std::mem::take(&mut self.basis);
             basis.extend((0..self.n_rows).map(|row| self.column(chart, d, row) * self.row_scale[row]));
@@ -97,12 +97,22 @@ impl Loops {
         (0..self.n_rows).map(|row| self.column(chart, d, row) * self.basis(k, row)).sum()
     }
 
+    fn clear_basis(&mut self) {
+        self.basis.clear();
+        self.holders.iter_mut().for_each(Vec::clear);
+    }
+
     /// The same for the range of J, of all joints.
     pub fn fill_whole_basis(&mut self) {
-        self.basis.clear();
+        self.clear_basis();
         for k in 0..self.n_v {
-            let v = self.ordered[k];
-            self.basis.extend((0..self.n_rows).map(|row| self.rows[row * self.n_v + v] * self.row_scale[row]));
+            let (v, first) = (self.ordered[k], self.basis.len());
+            self.basis.resize(first + self.n_rows, 0.0);
+            for &closure in &self.closures_of[v] {
+                for row in self.rows_of(closure) {
+                    self.basis[first + row] = self.rows[row * self.n_v + v] * self.row_scale[row];
+                }
+            }
             self.orthonormalise();
         }
     }
@@ -119,7 +129,7 @@ impl Loops {
         let first = self.basis.len() - n;
         let k = first / n;
         let (mut basis, mut spans) = (std::mem::take(&mut self.basis), std::mem::take(&mut self.spans));
-        let mut is_spanned = std::mem::take(&mut self.is_spanned);
+        let (mut is_spanned, mut is_done) = (std::mem::take(&mut self.is_spanned), std::mem::take(&mut self.is_done));
         if spans.len() <= k {
             spans.push(Vec::new());
         }
@@ -134,19 +144,24 @@ impl Loops {
         let size = norm(column);
         // twice is enough
         for _ in 0..2 {
-            for (other, span) in before.chunks_exact(n).zip(&*spans_before) {
-                let mut part = 0.0;
-                for &c in span.iter().filter(|&&c| is_spanned[c]) {
-                    part += self.rows_of(c).map(|row| other[row] * column[row]).sum::<f64>();
-                }
-                if part == 0.0 {
-                    continue;
-                }
-                for &c in span {
-                    if !std::mem::replace(&mut is_spanned[c], true) {
-                        own.push(c);
+            is_done.clear();
+            is_done.resize(k, false);
+            let mut at = 0;
+            while let Some(&shared) = own.get(at) {
+                at += 1;
+                for &i in &self.holders[shared] {
+                    if std::mem::replace(&mut is_done[i], true) {
+                        continue;
                     }
-                    self.rows_of(c).for_each(|row| column[row] -= part * other[row]);
+                    let (other, span) = (&before[i * n..(i + 1) * n], &spans_before[i]);
+                    let rows = span.iter().filter(|&&c| is_spanned[c]).flat_map(|&c| self.rows_of(c));
+                    let part: f64 = rows.map(|row| other[row] * column[row]).sum();
+                    for &c in span.iter().filter(|_| part != 0.0) {
+                        if !std::mem::replace(&mut is_spanned[c], true) {
+                            own.push(c);
+                        }
+                        self.rows_of(c).for_each(|row| column[row] -= part * other[row]);
+                    }
                 }
             }
         }
@@ -162,11 +177,12 @@ impl Loops {
                 is_any
             });
             column.iter_mut().for_each(|x| *x /= left);
+            own.iter().for_each(|&c| self.holders[c].push(k));
         } else {
             own.clear();
             basis.truncate(first);
         }
-        (self.basis, self.spans, self.is_spanned) = (basis, spans, is_spanned);
+        (self.basis, self.spans, self.is_spanned, self.is_done) = (basis, spans, is_spanned, is_done);
         is_new
     }
 

@@ -11,8 +11,14 @@ use rand_pcg::Pcg64;
 
 const TIGHT: &str = "Solver(method: Dopri5, control: Error(rtol: 1e-8, atol: 1e-10))";
 
-/// Rows at rest that agree, among machines of `n` bars.
-fn rows_at_rest(n: usize, seeds: std::ops::Range<u64>, (mu, radius): (f64, f64), solver: &str) -> usize {
+/// Rows at rest that agree, among machines of `n` bars; with stops of the first joint, those in touch.
+fn rows_at_rest(
+    n: usize,
+    seeds: std::ops::Range<u64>,
+    (mu, radius): (f64, f64),
+    solver: &str,
+    has_stops: bool,
+) -> usize {
     let pin = format!("friction: Coulomb(coulomb: {mu:?}), load: Pin(radius: {radius:?})");
     let (mut n_rows, is_fixed) = (0, solver.contains("RealTime"));
     for seed in seeds {
@@ -21,6 +27,12 @@ fn rows_at_rest(n: usize, seeds: std::ops::Range<u64>, (mu, radius): (f64, f64),
         let given: Vec<f64> = (0..n - 2).map(|_| rng.random_range(-1.0..1.0)).collect();
         let text = text(&bars, &corners, &given, &pin, solver);
         let text = text.replace("duration: 0.001, output: Output(interval: 0.001)", "output: Output(interval: 0.1)");
+        let stops = format!(
+            "name: \"j0\", limits: Limits(lower: {:?}, upper: {:?}, restitution: 0.3), ",
+            bars[0].angle - rng.random_range(0.02..0.4),
+            bars[0].angle + rng.random_range(0.02..0.4)
+        );
+        let text = if has_stops { text.replacen("name: \"j0\", ", &stops, 1) } else { text };
         let scene = Scene::parse(&text, "held loop").unwrap();
         let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let recording = match sim.run_until(3.0) {
@@ -42,8 +54,13 @@ fn rows_at_rest(n: usize, seeds: std::ops::Range<u64>, (mu, radius): (f64, f64),
                 angle += q[k][row];
                 (bar.angle, bar.rate) = (angle, 0.0);
             }
+            let stop = if has_stops { recording.channel("j0.stop").unwrap().nth(row).unwrap() } else { 0.0 };
+            if has_stops && stop == 0.0 {
+                continue;
+            }
+            let of_stop = |joint: usize| if joint == 0 { stop } else { 0.0 };
             let label = format!("{n} bars, seed {seed}, row {row}");
-            let (accelerations, loads) = maximal(&bars, G, |joint, _| -friction[joint][row]).unwrap();
+            let (accelerations, loads) = maximal(&bars, G, |joint, _| of_stop(joint) - friction[joint][row]).unwrap();
             let (without, _) = maximal(&bars, G, |_, _| 0.0).unwrap();
             let scale = without.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
             for a in accelerations {
@@ -64,19 +81,27 @@ fn rows_at_rest(n: usize, seeds: std::ops::Range<u64>, (mu, radius): (f64, f64),
 
 #[test]
 fn loads_of_held_four_bars_balance() {
-    let n_rows = rows_at_rest(3, 0..12, (0.5, 0.15), TIGHT);
+    let n_rows = rows_at_rest(3, 0..12, (0.5, 0.15), TIGHT, false);
     assert!(n_rows > 40, "{n_rows}");
 }
 
 #[test]
 fn loads_of_held_five_bars_balance() {
-    let n_rows = rows_at_rest(4, 0..24, (0.5, 0.15), TIGHT);
+    let n_rows = rows_at_rest(4, 0..24, (0.5, 0.15), TIGHT, false);
     assert!(n_rows > 40, "{n_rows}");
 }
 
 #[test]
 fn loads_of_held_loops_balance_in_fixed_steps() {
     let fixed = "Solver(method: RealTime, control: Constant(step: 0.002))";
-    let n_rows = rows_at_rest(3, 0..8, (0.5, 0.15), fixed);
+    let n_rows = rows_at_rest(3, 0..8, (0.5, 0.15), fixed, false);
+    assert!(n_rows > 20, "{n_rows}");
+}
+
+#[test]
+fn loads_of_loops_on_their_stops_balance() {
+    let n_rows = rows_at_rest(3, 0..16, (0.3, 0.05), TIGHT, true);
+    assert!(n_rows > 40, "{n_rows}");
+    let n_rows = rows_at_rest(4, 0..48, (0.4, 0.12), TIGHT, true);
     assert!(n_rows > 20, "{n_rows}");
 }

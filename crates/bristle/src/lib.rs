@@ -145,7 +145,7 @@ pub mod prelude {
     #[cfg(feature = "scene")]
     pub use crate::scene::Scene;
     pub use crate::simulation::{Settings, Simulation};
-    pub use crate::world::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};
+    pub use crate::world::builder::{Describe, JointBuilder, fixed, free, loop_joint, prismatic, revolute, spherical};
     pub use crate::world::component::*;
     pub use bristle_multibody::{LinkInertia, Placement};
     pub use hecs::{Entity, World};

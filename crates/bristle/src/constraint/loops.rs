@@ -26,6 +26,7 @@
 mod chart;
 mod drift;
 mod forces;
+mod order;
 mod rows;
 mod table;
 
@@ -35,6 +36,7 @@ use crate::model::Model;
 use bristle_multibody::{Error, Poses, Work, chart_point, jacobian_columns, kinematics, poses};
 pub(crate) use chart::Chart;
 use nalgebra::Matrix6xX;
+use order::order_of;
 use table::Table;
 
 /// Iterations of Newton for the dependent positions: quadratic convergence takes five.
@@ -87,6 +89,11 @@ pub(crate) struct Loops {
     zero: Vec<f64>,
     /// Velocities that each closure concerns: the joints between its links.
     concerned: Vec<Vec<usize>>,
+    /// The closures that concern each velocity.
+    closures_of: Vec<Vec<usize>>,
+    /// The velocities in the order of elimination, and the place of each in it: see `order`.
+    ordered: Vec<usize>,
+    place: Vec<usize>,
     /// The last body on the way from the base to both links of each closure.
     top: Vec<usize>,
     /// J T₀ with g or β on the right, under elimination.
@@ -105,6 +112,12 @@ pub(crate) struct Loops {
     extent: f64,
     /// Orthonormal basis of the range of J T₀, scaled rows, one vector after another; J with other rows of the joints.
     basis: Vec<f64>,
+    /// Closures in whose rows each of these vectors has entries, and the vectors of each closure.
+    spans: Vec<Vec<usize>>,
+    holders: Vec<Vec<usize>>,
+    /// Marks of closures and of vectors.
+    is_spanned: Vec<bool>,
+    is_done: Vec<bool>,
     pub loaded: Vec<f64>,
     /// Rows of rank at the start, for the constrained equations.
     pub selected: Vec<usize>,
@@ -129,6 +142,15 @@ impl Loops {
             n_rows += closure.n_rows();
         }
         let side = || Matrix6xX::zeros(if n_rows > 0 { n_v } else { 0 });
+        let concerned: Vec<Vec<usize>> =
+            closures.iter().map(|closure| model.tree.velocities_between(closure.bodies)).collect();
+        let mut closures_of = vec![Vec::new(); n_v];
+        for (closure, concerned) in concerned.iter().enumerate() {
+            concerned.iter().for_each(|&v| closures_of[v].push(closure));
+        }
+        let ordered = order_of(&concerned, &closures_of);
+        let mut place = vec![0; n_v];
+        ordered.iter().enumerate().for_each(|(k, &v)| place[v] = k);
         Self {
             n_v,
             n_rows,
@@ -138,7 +160,10 @@ impl Loops {
             sides: [side(), side()],
             poses: Poses::new(&model.tree),
             zero: vec![0.0; n_v],
-            concerned: closures.iter().map(|closure| model.tree.velocities_between(closure.bodies)).collect(),
+            concerned,
+            closures_of,
+            ordered,
+            place,
             top: closures.iter().map(|closure| model.tree.shared_ancestor(closure.bodies)).collect(),
             reduced: Table::new(n_rows, n_v),
             row_scale: vec![1.0; n_rows],
@@ -149,6 +174,11 @@ impl Loops {
             size: 1.0,
             extent: 1.0,
             basis: Vec::with_capacity(n_rows * (n_v + 1)),
+            // a vector depends on the others at the latest after n_rows of them
+            spans: (0..=n_rows.min(n_v)).map(|_| Vec::with_capacity(closures.len())).collect(),
+            holders: (0..closures.len()).map(|_| Vec::with_capacity(n_rows.min(n_v))).collect(),
+            is_spanned: vec![false; closures.len()],
+            is_done: Vec::with_capacity(n_rows),
             loaded: vec![0.0; n_rows * n_v],
             selected: Vec::new(),
             indeterminate: Vec::new(),
@@ -239,7 +269,7 @@ impl Loops {
         }
     }
 
-    /// Gauss–Jordan of the table for the given dependent velocities, by row pivoting.
+    /// Solves the table for the given dependent velocities, by row pivoting.
     fn eliminate(&mut self, dependent: &[usize]) -> Result<(), LoopFailure> {
         for (step, &column) in dependent.iter().enumerate() {
             let size = |row: usize| self.reduced.at(row, column).abs() * self.row_scale[row];
@@ -252,6 +282,7 @@ impl Loops {
             }
             self.reduced.solve(step, row, column);
         }
+        self.reduced.substitute_back(dependent);
         Ok(())
     }
 
@@ -300,16 +331,6 @@ impl Loops {
         !chart.dependent.is_empty()
     }
 
-    /// Records T₁ of the table eliminated last in the chart.
-    pub fn record_slope(&self, chart: &mut Chart) {
-        let n_v = self.n_v;
-        chart.slope.clear();
-        chart.slope.resize(chart.dependent.len() * n_v, 0.0);
-        for (step, &d) in chart.dependent.iter().enumerate() {
-            self.slopes(step, d).for_each(|(v, slope)| chart.slope[step * n_v + v] = slope);
-        }
-    }
-
     /// Complete pivoting of the table.
     fn pivot(&mut self, chart: &mut Chart, may_depend: impl Fn(usize) -> bool, prefers: impl Fn(usize) -> bool) {
         let largest = (0..self.n_rows).flat_map(|row| self.reduced.columns(row).iter().map(move |&v| (row, v)));
@@ -335,6 +356,7 @@ impl Loops {
                 chart.dependent.push(found.1);
             }
         }
+        self.reduced.substitute_back(&chart.dependent);
     }
 
     fn scaled(&self, row: usize, v: usize) -> f64 {

@@ -105,6 +105,7 @@ impl Dynamics {
         // free joints last: Newton takes their chart coordinates for velocities, and converges linearly
         let is_first = |v: usize| preferred(v) && !is_free(v);
         loops.choose(chart, model, |v| active.binary_search(&v).is_ok(), is_first);
+        loops.order(chart);
         chart.base.active = active;
         chart.slope.clear();
         chart.slope.resize(chart.dependent.len() * model.tree.n_v, 0.0);

@@ -244,11 +244,10 @@ impl Dynamics {
                 required[contacts[c].v] += point.friction[c];
             }
             constraints.distribute((compiled, scheme), state, point, (required, loops));
-            if loops.is_any() {
-                loops.fill_whole_basis();
-                loops.take_least(&mut point.closure_force);
+            if !reaction_loaded.is_empty() {
+                self.take_least_forces();
             }
-            return if is_held || reaction_loaded.is_empty() { Ok(()) } else { self.share_loads() };
+            return if is_held || self.compiled.model.reaction_loaded.is_empty() { Ok(()) } else { self.share_loads() };
         }
         let Point { tau, friction, drive_effort, .. } = point;
         for (prescribed, effort) in prescribed.iter().zip(drive_effort) {
@@ -260,6 +259,16 @@ impl Dynamics {
             friction[c] = tau[k] - required[k];
         }
         Ok(())
+    }
+}
+
+impl Dynamics {
+    /// Constraint forces of least norm in place of those of the distribution. Loads need them, and results.
+    pub(crate) fn take_least_forces(&mut self) {
+        if self.loops.is_any() {
+            self.loops.fill_whole_basis();
+            self.loops.take_least(&mut self.point.closure_force);
+        }
     }
 }
 

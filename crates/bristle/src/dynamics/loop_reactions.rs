@@ -24,7 +24,8 @@
 //! N = N(λ(f(N)))                                                                                        (14)
 //! ```
 //!
-//! by fixed-point iteration. Where the margin of the group vanishes, the contacts of its mechanism of collapse are at
+//! by fixed-point iteration, and by Newton where that does not contract: under wide limits loads grow with the friction
+//! that they permit, and the iteration may go to and fro. Where the margin of the group vanishes, the contacts of its mechanism of collapse are at
 //! their static limits against it: that is the rule of impending motion.
 
 use super::Dynamics;
@@ -34,19 +35,25 @@ use super::failure::Failure;
 use super::implicit::NewtonWork;
 use super::point::Point;
 use bristle_friction::Mode;
-use bristle_multibody::spatial::Motion;
+use bristle_multibody::spatial::{Force, Motion};
 use bristle_multibody::{axis_row, mass_rows, rnea};
+use nalgebra::{DMatrix, DVector};
 
 /// Limit of the corrections.
 const MAX_CORRECTIONS: usize = 60;
 
-/// Limit of the iterations of (14), and the change of loads, relative to the largest, that ends them: well below the
+/// Limits of the iterations of (14), and the change of loads, relative to the largest, that ends them: well below the
 /// accuracy of event location.
-const MAX_SHARES: usize = 1000;
+const MAX_SHARES: usize = 60;
+const MAX_NEWTON: usize = 40;
 const SHARED: f64 = 1e-12;
 
-/// Changes that shrink by less than this factor in an iteration of (14) do not converge.
-const NO_PROGRESS: f64 = 0.999;
+/// Plain iteration goes on while changes shrink by this factor: 60 iterations reach 1e-12 then, nearly.
+const CONTRACTS: f64 = 0.7;
+
+/// Step of the difference quotients, relative to the largest load; a change that rounding of the distribution permits.
+const DIFFERENCE: f64 = 1e-7;
+const NEARLY_SHARED: f64 = 1e-10;
 
 /// The shortest step of s on the branch from zero friction.
 const SHORTEST: f64 = 1e-4;
@@ -80,51 +87,126 @@ impl Dynamics {
         result
     }
 
-    /// Loads of the stuck contacts of redundant groups by (14), from the distribution found last.
+    /// Loads of the stuck contacts of redundant groups by (14), from the distribution found last: by plain iteration
+    /// where it contracts, else by Newton. Loads of a group beyond its limits need not agree with one another.
     pub(crate) fn share_loads(&mut self) -> Result<(), Failure> {
         if !self.has_loaded_loops() {
             return Ok(());
         }
-        let (mut before, mut relaxed) = (f64::INFINITY, 1.0);
+        let mut before = f64::INFINITY;
         for _ in 0..MAX_SHARES {
-            let is_shared = |c: usize| self.constraints.margin(c).is_some() && self.sticks(c);
-            if !self.compiled.model.reaction_loaded.iter().any(|&c| is_shared(c)) {
+            let is_any = (0..self.compiled.model.reaction_loaded.len()).any(|k| self.shared(k).is_some());
+            if !is_any {
                 return Ok(());
             }
-            self.apply_closure_forces()?;
-            let Self { compiled, work, newton, scheme, point, .. } = self;
-            let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
-            rnea(&compiled.model.tree, work, &point.q, v, &point.a)?;
+            self.react_to_shares()?;
             let (mut change, mut largest) = (0.0_f64, 0.0_f64);
             for k in 0..self.compiled.model.reaction_loaded.len() {
-                let c = self.compiled.model.reaction_loaded[k];
-                let contact = &self.compiled.inputs.contacts[c];
-                let Some(bearing) = contact.bearing.filter(|_| self.constraints.margin(c).is_some() && self.sticks(c))
-                else {
-                    continue;
-                };
-                let (motor, a) = (self.point.motor[contact.v], self.point.a[contact.v]);
-                let force = bearing.reaction(&self.work, contact.joint, motor, a);
-                let load = bearing.normal_load(&force, self.point.kappa[c]).0;
-                let more = load - self.point.load[c];
-                change = change.max(more.abs());
+                let Some((c, force, load)) = self.shared(k) else { continue };
+                change = change.max((load - self.point.load[c]).abs());
                 largest = largest.max(load);
-                (self.point.force[c], self.point.load[c]) = (force, self.point.load[c] + relaxed * more);
+                (self.point.force[c], self.point.load[c]) = (force, load);
             }
-            // loads that overshoot, or go to and fro, take smaller steps
-            relaxed *= if change > NO_PROGRESS * before { 0.5 } else { 1.0 };
-            before = change;
             self.apply_outside();
             // false for NaN
             if change <= SHARED * largest {
                 return Ok(());
             }
-            let Self { compiled, scheme, state, point, constraints, loops, required, .. } = self;
-            constraints.distribute((compiled, scheme), state, point, (required, loops));
-            loops.take_least(&mut point.closure_force);
+            self.distribute_again();
+            if change > CONTRACTS * before {
+                break;
+            }
+            before = change;
         }
-        let contacts = self.compiled.model.reaction_loaded.iter().copied().filter(|&c| self.sticks(c)).collect();
+        self.newton_of_shares()
+    }
+
+    /// Newton by difference quotients for the loads N of (14), with shorter steps where the residual does not fall.
+    fn newton_of_shares(&mut self) -> Result<(), Failure> {
+        let listed = (0..self.compiled.model.reaction_loaded.len()).filter(|&k| self.shared(k).is_some());
+        let contacts: Vec<usize> = listed.map(|k| self.compiled.model.reaction_loaded[k]).collect();
+        let n = contacts.len();
+        let mut loads = DVector::from_iterator(n, contacts.iter().map(|&c| self.point.load[c]));
+        let mut left = self.left_of_shares(&contacts, &loads)?;
+        for _ in 0..MAX_NEWTON {
+            let largest = loads.amax();
+            if left.amax() <= SHARED * largest {
+                return Ok(());
+            }
+            let mut slopes = DMatrix::zeros(n, n);
+            for k in 0..n {
+                let mut other = loads.clone();
+                let step = DIFFERENCE * largest.max(f64::MIN_POSITIVE);
+                other[k] += step;
+                slopes.set_column(k, &((self.left_of_shares(&contacts, &other)? - &left) / step));
+            }
+            let Some(step) = slopes.lu().solve(&left) else { break };
+            let mut part = 1.0;
+            let is_nearer = loop {
+                let next = (&loads - &step * part).map(|load| load.max(0.0));
+                let found = self.left_of_shares(&contacts, &next)?;
+                if found.amax() < left.amax() {
+                    (loads, left) = (next, found);
+                    break true;
+                }
+                part *= 0.5;
+                if part < SHORTEST {
+                    break false;
+                }
+            };
+            if !is_nearer {
+                // rounding of the distribution
+                left = self.left_of_shares(&contacts, &loads)?;
+                break;
+            }
+        }
+        let is_overloaded = |&c: &usize| self.constraints.margin(c).is_some_and(|(margin, _)| margin < 0.0);
+        if left.amax() <= NEARLY_SHARED * loads.amax() || contacts.iter().any(is_overloaded) {
+            return Ok(());
+        }
         Err(Failure::Shares { contacts })
+    }
+
+    /// Loads that the distribution under `loads` causes, less these. The distribution and its reactions stay.
+    fn left_of_shares(&mut self, contacts: &[usize], loads: &DVector<f64>) -> Result<DVector<f64>, Failure> {
+        contacts.iter().zip(loads).for_each(|(&c, &load)| self.point.load[c] = load);
+        self.distribute_again();
+        self.react_to_shares()?;
+        let mut left = DVector::zeros(contacts.len());
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let Some((c, force, load)) = self.shared(k) else { continue };
+            let Some(i) = contacts.iter().position(|&other| other == c) else { continue };
+            self.point.force[c] = force;
+            left[i] = load - loads[i];
+        }
+        self.apply_outside();
+        Ok(left)
+    }
+
+    /// Reaction-loaded contact number `k` with its present reaction and load, if it is stuck in a redundant group.
+    fn shared(&self, k: usize) -> Option<(usize, Force, f64)> {
+        let c = self.compiled.model.reaction_loaded[k];
+        let contact = &self.compiled.inputs.contacts[c];
+        let bearing = contact.bearing.filter(|_| self.constraints.margin(c).is_some() && self.sticks(c))?;
+        let (motor, a) = (self.point.motor[contact.v], self.point.a[contact.v]);
+        let force = bearing.reaction(&self.work, contact.joint, motor, a);
+        Some((c, force, bearing.normal_load(&force, self.point.kappa[c]).0))
+    }
+
+    /// Reactions under the constraint forces of the last distribution.
+    fn react_to_shares(&mut self) -> Result<(), Failure> {
+        self.apply_closure_forces()?;
+        let Self { compiled, work, newton, scheme, point, .. } = self;
+        let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
+        rnea(&compiled.model.tree, work, &point.q, v, &point.a)?;
+        Ok(())
+    }
+
+    /// The distribution under the present loads.
+    fn distribute_again(&mut self) {
+        let Self { compiled, scheme, state, point, constraints, loops, required, .. } = self;
+        constraints.distribute((compiled, scheme), state, point, (required, loops));
+        loops.take_least(&mut point.closure_force);
     }
 
     /// The wrenches of callers, or none in the equation of impulses.

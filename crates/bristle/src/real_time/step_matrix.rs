@@ -208,7 +208,8 @@ impl StepMatrix {
         R.fill(0.0);
         for (k, row) in coordinates.rows.iter().enumerate() {
             for &(i, c) in row {
-                for (other, &a) in coordinates.rows.iter().zip(A.column(k).iter()) {
+                // chains side by side have nothing in common in A
+                for (other, &a) in coordinates.rows.iter().zip(A.column(k).iter()).filter(|(_, a)| **a != 0.0) {
                     for &(j, d) in other {
                         R[i * *n + j] += c * d * a;
                     }

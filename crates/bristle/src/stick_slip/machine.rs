@@ -152,6 +152,11 @@ impl Machine {
             self.dynamics.efforts(t);
             self.dynamics.accelerate(t, TIGHT)?;
             self.dynamics.read_reactions()?;
+            if self.dynamics.has_loaded_loops() {
+                self.balance_held_loops(t)?;
+            } else if !self.dynamics.is_constrained() {
+                self.dynamics.take_least_forces();
+            }
             show_locked_loads(&self.dynamics.compiled, &self.dynamics.state, &mut self.dynamics.point);
             self.share_stops();
             Ok(())

@@ -17,6 +17,8 @@
 //! assert!(recording.last("elbow.position")?.is_finite());
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! A [`loop_joint`] is built like any other joint and closes a loop; see `docs/loops.md`.
 
 use crate::world::component::{
     Closure, Damping, Drive, Effort, EffortLimit, FreeState, Friction, Gravity, Joint, JointState, Limits, Link, Load,
@@ -32,13 +34,6 @@ pub trait Describe {
     fn spawn_link(&mut self, name: &str, inertia: LinkInertia) -> Entity;
     /// A joint.
     fn spawn_joint(&mut self, joint: JointBuilder) -> Entity;
-    /// A joint that closes a loop: `joint` is placed on the first link ([`JointBuilder::from`]), and its frame
-    /// coincides with `placement` in the `second` link; `None` is the world. Revolute, prismatic or fixed. Its
-    /// coordinate is that of the second link relative to the first.
-    fn spawn_loop_joint(&mut self, joint: JointBuilder, second: Option<Entity>, placement: Placement) -> Entity;
-    /// A ball joint that closes a loop: a point of the first link coincides with one of the second; `None` is the
-    /// world.
-    fn spawn_loop_ball(&mut self, name: &str, links: [Option<Entity>; 2], points: [Vector3<f64>; 2]) -> Entity;
     /// Sets gravity, world axes, m/s².
     fn set_gravity(&mut self, gravity: impl Into<Vector3<f64>>);
 }
@@ -50,25 +45,6 @@ impl Describe for World {
 
     fn spawn_joint(&mut self, joint: JointBuilder) -> Entity {
         joint.spawn(self)
-    }
-
-    fn spawn_loop_joint(&mut self, mut joint: JointBuilder, second: Option<Entity>, placement: Placement) -> Entity {
-        if joint.joint.kind == JointKind::Fixed {
-            let links = [joint.joint.parent, second];
-            let closure = Closure { links, placements: [joint.joint.placement, placement], is_point: false };
-            return self.spawn((joint.name, closure));
-        }
-        // a joint like any other, to a massless frame that coincides with one of the second link
-        let massless = LinkInertia::point(0.0, Vector3::zeros());
-        let frame = self.spawn_link(&format!("{}.frame", joint.name.0), massless);
-        let placements = [Placement::identity(), placement];
-        joint.others.add(Closure { links: [Some(frame), second], placements, is_point: false });
-        joint.to(frame).spawn(self)
-    }
-
-    fn spawn_loop_ball(&mut self, name: &str, links: [Option<Entity>; 2], points: [Vector3<f64>; 2]) -> Entity {
-        let placements = points.map(|point| Placement::translation(point.x, point.y, point.z));
-        self.spawn((Name(name.into()), Closure { links, placements, is_point: true }))
     }
 
     fn set_gravity(&mut self, gravity: impl Into<Vector3<f64>>) {
@@ -89,7 +65,15 @@ pub struct JointBuilder {
     state: Option<JointState>,
     free: Option<FreeState>,
     limits: Option<Limits>,
+    closing: Option<Closing>,
     others: EntityBuilder,
+}
+
+/// The end of a loop joint on its second link.
+#[derive(Default)]
+struct Closing {
+    placement: Placement,
+    is_point: bool,
 }
 
 /// A hinge about `axis`.
@@ -112,6 +96,40 @@ pub fn free(name: &str) -> JointBuilder {
     JointBuilder::new(name, JointKind::Free)
 }
 
+/// A ball joint. It has no coordinate, and closes a loop: trees have none.
+pub fn spherical(name: &str) -> JointBuilder {
+    let closing = Some(Closing { is_point: true, ..Closing::default() });
+    JointBuilder { closing, ..fixed(name) }
+}
+
+/// Lets a joint close a loop: a [`revolute`], [`prismatic`], [`fixed`] or [`spherical`] one. It is placed on its first
+/// link ([`JointBuilder::from`]) and on its second one ([`JointBuilder::to`], [`JointBuilder::at_second`]); either may
+/// be the world. Its coordinate is that of the second link relative to the first, and follows from theirs.
+///
+/// ```
+/// use bristle::prelude::*;
+///
+/// let mut world = World::new();
+/// let [crank, coupler, rocker] = ["crank", "coupler", "rocker"]
+///     .map(|name| world.spawn_link(name, LinkInertia::rod(1.0, [0.2, 0.0, 0.0].into())));
+/// let z = [0.0, 0.0, 1.0];
+/// world.spawn_joint(revolute("a", z).to(crank).position(1.0));
+/// world.spawn_joint(revolute("b", z).from(crank).to(coupler).at([0.25, 0.0, 0.0]).position(-0.551571));
+/// world.spawn_joint(revolute("d", z).to(rocker).at([0.6, 0.05, 0.0]).position(1.493979));
+/// let c = loop_joint(revolute("c", z)).from(coupler).at([0.55, 0.0, 0.0]).to(rocker).at_second([0.4, 0.0, 0.0]);
+/// world.spawn_joint(c.damping(0.1));
+///
+/// let mut sim = Simulation::from_world(world)?;
+/// assert_eq!(sim.freedom(), 1);
+/// let recording = sim.run_until(1.0)?;
+/// assert!(recording.last("c.position")?.is_finite());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn loop_joint(mut joint: JointBuilder) -> JointBuilder {
+    joint.closing.get_or_insert_default();
+    joint
+}
+
 impl JointBuilder {
     /// A joint of any kind.
     pub fn new(name: &str, kind: JointKind) -> Self {
@@ -127,6 +145,7 @@ impl JointBuilder {
             state: None,
             free: None,
             limits: None,
+            closing: None,
             others: EntityBuilder::new(),
         }
     }
@@ -137,7 +156,8 @@ impl JointBuilder {
         self
     }
 
-    /// The link it carries. A joint without one is refused when the world is compiled.
+    /// The link it carries, or the second link of a [`loop_joint`], which is the world if never called. Any other joint
+    /// without one is refused when the world is compiled.
     pub fn to(mut self, child: Entity) -> Self {
         self.joint.child = child;
         self
@@ -158,6 +178,18 @@ impl JointBuilder {
     /// The joint frame in the parent link.
     pub fn placed(mut self, placement: Placement) -> Self {
         self.joint.placement = placement;
+        self
+    }
+
+    /// Makes it a [`loop_joint`], with the origin of its frame in the second link, m.
+    pub fn at_second(mut self, translation: impl Into<Vector3<f64>>) -> Self {
+        self.closing.get_or_insert_default().placement.translation = Translation3::from(translation.into());
+        self
+    }
+
+    /// The same with its whole frame in the second link.
+    pub fn placed_second(mut self, placement: Placement) -> Self {
+        self.closing.get_or_insert_default().placement = placement;
         self
     }
 
@@ -248,7 +280,25 @@ impl JointBuilder {
 
     /// Spawns the joint in a world.
     pub fn spawn(mut self, world: &mut World) -> Entity {
-        self.others.add(self.name).add(self.joint);
+        let second = Some(self.joint.child).filter(|&link| link != Entity::DANGLING);
+        match self.closing.take() {
+            None => {
+                self.others.add(self.joint);
+            }
+            Some(Closing { placement, is_point }) if self.joint.kind == JointKind::Fixed => {
+                let (links, placements) = ([self.joint.parent, second], [self.joint.placement, placement]);
+                self.others.add(Closure { links, placements, is_point });
+            }
+            Some(Closing { placement, .. }) => {
+                // a joint like any other, to a massless frame that coincides with one of the second link
+                let massless = LinkInertia::point(0.0, Vector3::zeros());
+                let frame = world.spawn_link(&format!("{}.frame", self.name.0), massless);
+                let placements = [Placement::identity(), placement];
+                self.others.add(Closure { links: [Some(frame), second], placements, is_point: false });
+                return self.to(frame).spawn(world);
+            }
+        }
+        self.others.add(self.name);
         if let Some(limits) = self.limits {
             self.others.add(limits);
         }

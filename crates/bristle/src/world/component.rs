@@ -164,8 +164,8 @@ pub struct ExternalWrench {
     pub force: Vector3<f64>,
 }
 
-/// Closes a loop: a frame of the second link coincides with a frame of the first. Spawned by
-/// [`Describe::spawn_loop_joint`](crate::world::builder::Describe::spawn_loop_joint).
+/// Closes a loop: a frame of the second link coincides with a frame of the first. Spawned with a
+/// [`loop_joint`](crate::world::builder::loop_joint).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Closure {
     /// The links; `None` is the world. Where the loop joint has a coordinate, the first is its massless child.

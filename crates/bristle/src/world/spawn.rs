@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
-use crate::world::builder::{Describe, JointBuilder};
+use crate::world::builder::{Describe, JointBuilder, loop_joint, spherical};
 use crate::world::component::{BristleState, Coupling, Damping, Friction, Name, Offset, Spring};
 use bristle_friction::{Coulomb, Law};
 use bristle_multibody::spatial::Symmetric3;
@@ -39,7 +39,7 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
     let is_loop = |coupling: &&scene::Coupling| matches!(coupling, scene::Coupling::LoopJoint { .. });
     for coupling in scene.couplings.iter().filter(is_loop) {
         if let scene::Coupling::LoopJoint { name, .. } = coupling {
-            joints.insert(name, spawn_loop_joint(coupling, &links, world)?);
+            joints.insert(name, close_loop(coupling, &links, world)?);
         }
     }
     for coupling in scene.couplings.iter().filter(|coupling| !is_loop(coupling)) {
@@ -50,7 +50,7 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
 }
 
 /// A joint that closes a loop.
-fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<Entity> {
+fn close_loop(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<Entity> {
     let scene::Coupling::LoopJoint { name, kind: of, links: [first, second], placements, .. } = coupling else {
         return Err(Error::Unknown { what: "loop joint", name: coupling.name().into(), known: String::new() });
     };
@@ -61,15 +61,18 @@ fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, w
     };
     let (first, second) = (link(first)?, link(second)?);
     let [at_first, at_second] = placements.map(|at| placement(&at));
-    let Some(joint) = coupling.loop_joint().filter(|_| *of != scene::LoopKind::Spherical) else {
-        let points = [at_first, at_second].map(|at| at.translation.vector);
-        return Ok(world.spawn_loop_ball(name, [first, second], points));
+    let mut builder = match (of, coupling.loop_joint()) {
+        (scene::LoopKind::Spherical, _) | (_, None) => spherical(name),
+        (_, Some(joint)) => components(loop_joint(JointBuilder::new(name, kind(&joint.kind))), &joint),
     };
-    let mut builder = components(JointBuilder::new(name, kind(&joint.kind)).placed(at_first), &joint);
+    builder = builder.placed(at_first).placed_second(at_second);
     if let Some(first) = first {
         builder = builder.from(first);
     }
-    Ok(world.spawn_loop_joint(builder, second, at_second))
+    if let Some(second) = second {
+        builder = builder.to(second);
+    }
+    Ok(world.spawn_joint(builder))
 }
 
 /// A coupling as an entity of its own.

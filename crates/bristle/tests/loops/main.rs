@@ -3,8 +3,10 @@
 
 mod constrained;
 mod couplings;
+mod embedding;
 mod formulations;
 mod free;
+mod held;
 mod long;
 mod pins;
 mod random;

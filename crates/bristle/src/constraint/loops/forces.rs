@@ -10,6 +10,9 @@ use bristle_multibody::spatial::{Force, Motion};
 use bristle_multibody::{Error, Placement, Work, jacobian_rows, point_velocity};
 use nalgebra::Vector3;
 
+/// Entries of a vector of the basis below this, relative to the vector, are rounding of others that cancel.
+const CANCELLED: f64 = 4e-15;
+
 impl Loops {
     /// Both frames of a closure in the world. Needs [`Loops::fill`].
     pub fn frames(&self, model: &Model, closure: usize) -> Result<[Placement; 2], Error> {
@@ -63,12 +66,13 @@ impl Loops {
     /// The basis of constraint forces of least norm: the range of J T₀, by Gram–Schmidt of the dependent columns. Needs
     /// [`Loops::fill`] at the present positions.
     pub fn fill_basis(&mut self, chart: &Chart) {
-        self.basis.clear();
+        self.clear_basis();
         for &d in &chart.dependent {
             let mut basis = std::mem::take(&mut self.basis);
             basis.extend((0..self.n_rows).map(|row| self.column(chart, d, row) * self.row_scale[row]));
             self.basis = basis;
             if !self.orthonormalise() {
+                // with an empty span
                 self.basis.extend((0..self.n_rows).map(|_| 0.0));
             }
         }
@@ -93,37 +97,92 @@ impl Loops {
         (0..self.n_rows).map(|row| self.column(chart, d, row) * self.basis(k, row)).sum()
     }
 
+    fn clear_basis(&mut self) {
+        self.basis.clear();
+        self.holders.iter_mut().for_each(Vec::clear);
+    }
+
     /// The same for the range of J, of all joints.
     pub fn fill_whole_basis(&mut self) {
-        self.basis.clear();
-        for v in 0..self.n_v {
-            self.basis.extend((0..self.n_rows).map(|row| self.rows[row * self.n_v + v] * self.row_scale[row]));
+        self.clear_basis();
+        for k in 0..self.n_v {
+            let (v, first) = (self.ordered[k], self.basis.len());
+            self.basis.resize(first + self.n_rows, 0.0);
+            for &closure in &self.closures_of[v] {
+                for row in self.rows_of(closure) {
+                    self.basis[first + row] = self.rows[row * self.n_v + v] * self.row_scale[row];
+                }
+            }
             self.orthonormalise();
         }
     }
 
+    /// Rows of a closure.
+    fn rows_of(&self, closure: usize) -> std::ops::Range<usize> {
+        self.first[closure]..self.first.get(closure + 1).copied().unwrap_or(self.n_rows)
+    }
+
     /// Makes the last vector of the basis orthogonal to the others, of unit length; removes it and returns `false`
-    /// where it depends on them.
+    /// where it depends on them. Vectors of loops without a joint in common need no product.
     fn orthonormalise(&mut self) -> bool {
         let n = self.n_rows;
         let first = self.basis.len() - n;
-        let (before, column) = self.basis.split_at_mut(first);
+        let k = first / n;
+        let (mut basis, mut spans) = (std::mem::take(&mut self.basis), std::mem::take(&mut self.spans));
+        let (mut is_spanned, mut is_done) = (std::mem::take(&mut self.is_spanned), std::mem::take(&mut self.is_done));
+        if spans.len() <= k {
+            spans.push(Vec::new());
+        }
+        let (before, column) = basis.split_at_mut(first);
+        let (spans_before, own) = spans.split_at_mut(k);
+        let own = &mut own[0];
+        own.clear();
+        own.extend((0..self.first.len()).filter(|&c| column[self.rows_of(c)].iter().any(|x| *x != 0.0)));
+        is_spanned.fill(false);
+        own.iter().for_each(|&c| is_spanned[c] = true);
         let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
         let size = norm(column);
         // twice is enough
         for _ in 0..2 {
-            for other in before.chunks_exact(n) {
-                let part: f64 = other.iter().zip(&*column).map(|(a, b)| a * b).sum();
-                column.iter_mut().zip(other).for_each(|(x, o)| *x -= part * o);
+            is_done.clear();
+            is_done.resize(k, false);
+            let mut at = 0;
+            while let Some(&shared) = own.get(at) {
+                at += 1;
+                for &i in &self.holders[shared] {
+                    if std::mem::replace(&mut is_done[i], true) {
+                        continue;
+                    }
+                    let (other, span) = (&before[i * n..(i + 1) * n], &spans_before[i]);
+                    let rows = span.iter().filter(|&&c| is_spanned[c]).flat_map(|&c| self.rows_of(c));
+                    let part: f64 = rows.map(|row| other[row] * column[row]).sum();
+                    for &c in span.iter().filter(|_| part != 0.0) {
+                        if !std::mem::replace(&mut is_spanned[c], true) {
+                            own.push(c);
+                        }
+                        self.rows_of(c).for_each(|row| column[row] -= part * other[row]);
+                    }
+                }
             }
         }
         let left = norm(column);
         let is_new = left > DEPENDENT * size;
         if is_new {
+            // entries that cancel are rounding
+            own.retain(|&c| {
+                let is_any = column[self.rows_of(c)].iter().any(|x| x.abs() > CANCELLED * left);
+                if !is_any {
+                    column[self.rows_of(c)].fill(0.0);
+                }
+                is_any
+            });
             column.iter_mut().for_each(|x| *x /= left);
+            own.iter().for_each(|&c| self.holders[c].push(k));
         } else {
-            self.basis.truncate(first);
+            own.clear();
+            basis.truncate(first);
         }
+        (self.basis, self.spans, self.is_spanned, self.is_done) = (basis, spans, is_spanned, is_done);
         is_new
     }
 
@@ -139,14 +198,18 @@ impl Loops {
 
     /// Constraint forces of least norm with the same effect, into `force`. Needs [`Loops::fill_basis`].
     pub fn take_least(&mut self, force: &mut [f64]) {
-        self.sum.clear();
-        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
-            self.sum.push(column.iter().zip(&*force).zip(&self.row_scale).map(|((c, f), s)| c * f / s).sum());
+        let mut sum = std::mem::take(&mut self.sum);
+        sum.clear();
+        for (column, span) in self.basis.chunks_exact(self.n_rows.max(1)).zip(&self.spans) {
+            let rows = span.iter().flat_map(|&c| self.rows_of(c));
+            sum.push(rows.map(|row| column[row] * force[row] / self.row_scale[row]).sum());
         }
-        for (row, force) in force.iter_mut().enumerate() {
-            *force = self.sum.iter().enumerate().map(|(k, part)| part * self.basis(k, row)).sum();
+        force.fill(0.0);
+        for (k, (part, span)) in sum.iter().zip(&self.spans).enumerate() {
+            span.iter().flat_map(|&c| self.rows_of(c)).for_each(|row| force[row] += part * self.basis(k, row));
         }
-        self.sum.resize(self.n_v, 0.0);
+        sum.resize(self.n_v, 0.0);
+        self.sum = sum;
     }
 
     /// The part of a unit force in row `row` that has no effect on the motion, into `force`; `false` where there is

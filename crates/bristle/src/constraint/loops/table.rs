@@ -1,4 +1,5 @@
-//! Rows under elimination (Gauss–Jordan) with their right-hand sides, sparse.
+//! Rows under elimination with their right-hand sides, sparse: forward through the rows without a pivot, then back
+//! substitution, so that a row of a chain of loops is touched by its neighbours alone.
 //!
 //! A closure concerns the joints between its two links alone, however many loops a machine has: every row knows its
 //! columns and every column its rows, so that solving a row costs what the loops beside it cost. The values lie in full
@@ -90,9 +91,10 @@ impl Table {
         self.right[row]
     }
 
-    /// Moves `row` to place `step` of the order, solves it for `column`, and takes the column out of all other rows.
+    /// Moves `row` to place `step` of the order, solves it for `column`, and takes the column out of the rows without a
+    /// pivot. The others lose it in [`Table::substitute_back`].
     pub fn solve(&mut self, step: usize, row: usize, column: usize) {
-        let Self { n_v, value, right, has, columns, rows, order, place, pivot } = self;
+        let Self { n_v, value, right, columns, order, place, pivot, .. } = self;
         let n_v = *n_v;
         let (from, other) = (place[row], order[step]);
         order.swap(from, step);
@@ -103,23 +105,48 @@ impl Table {
         pivot.iter().for_each(|&v| value[row * n_v + v] *= inverse);
         value[row * n_v + column] = 1.0;
         right[row] *= inverse;
-        for k in 0..rows[column].len() {
-            let other = rows[column][k];
-            let factor = value[other * n_v + column];
-            if other == row || factor == 0.0 {
-                continue;
+        for k in 0..self.rows[column].len() {
+            let other = self.rows[column][k];
+            if self.place[other] > step {
+                self.subtract(other, row, column);
             }
-            for &v in &*pivot {
-                let at = other * n_v + v;
-                if !has[at] {
-                    has[at] = true;
-                    columns[other].push(v);
-                    rows[v].push(other);
+        }
+    }
+
+    /// Takes `column` out of row `other` by the solved row `row`, whose columns are in `pivot`.
+    fn subtract(&mut self, other: usize, row: usize, column: usize) {
+        let Self { n_v, value, right, has, columns, rows, pivot, .. } = self;
+        let n_v = *n_v;
+        let factor = value[other * n_v + column];
+        if factor == 0.0 {
+            return;
+        }
+        for &v in &*pivot {
+            let at = other * n_v + v;
+            if !has[at] {
+                has[at] = true;
+                columns[other].push(v);
+                rows[v].push(other);
+            }
+            value[at] -= factor * value[row * n_v + v];
+        }
+        value[other * n_v + column] = 0.0;
+        right[other] -= factor * right[row];
+    }
+
+    /// Takes the pivot `solved` of every step out of the rows of the steps before it, from the last to the first.
+    pub fn substitute_back(&mut self, solved: &[usize]) {
+        for (step, &column) in solved.iter().enumerate().rev() {
+            let row = self.order[step];
+            let Self { n_v, value, columns, pivot, .. } = self;
+            pivot.clear();
+            pivot.extend(columns[row].iter().copied().filter(|&v| value[row * *n_v + v] != 0.0));
+            for k in 0..self.rows[column].len() {
+                let other = self.rows[column][k];
+                if self.place[other] < step {
+                    self.subtract(other, row, column);
                 }
-                value[at] -= factor * value[row * n_v + v];
             }
-            value[other * n_v + column] = 0.0;
-            right[other] -= factor * right[row];
         }
     }
 }
@@ -156,6 +183,7 @@ mod tests {
                         .max_by(|&a, &b| table.at(a, column).abs().total_cmp(&table.at(b, column).abs()));
                     table.solve(column, row.unwrap(), column);
                 }
+                table.substitute_back(&(0..n).collect::<Vec<_>>());
             }
             let Some(expected) = full.lu().solve(&right) else { continue };
             for column in 0..n {

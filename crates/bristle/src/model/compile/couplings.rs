@@ -6,8 +6,8 @@ use crate::model::bearing::Bearing;
 use crate::model::coupled::{Closure, ConstraintRow, Coupled, SpringDamperAt};
 use crate::model::{Compiled, Contact, Model};
 use crate::world::component::{
-    Closure as LoopClosure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load,
-    Name, Open, Spring,
+    Closure as LoopClosure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Limits,
+    Load, Name, Open, Spring,
 };
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Model as Tree};
@@ -59,6 +59,12 @@ fn read_closures(world: &World, tree: &Tree, index: &mut Index) -> Result<Vec<Cl
         if bodies[0] == bodies[1] {
             let reason = "which joins a link to itself";
             return Err(Error::Misplaced { name, component: "Closure", reason });
+        }
+        if index.joint(entity).is_some_and(|i| tree.kinds[i] == JointKind::Free) {
+            return Err(Error::Misplaced { name, component: "Closure", reason: "which a free joint cannot have" });
+        }
+        if index.joint(entity).is_none() && world.get::<&Limits>(entity).is_ok() {
+            return Err(Error::Misplaced { name, component: "Limits", reason: super::ONE_DEGREE });
         }
         let v = index.joint(entity).filter(|&i| !tree.v_range(i).is_empty()).map(|i| tree.v_index[i]);
         let LoopClosure { placements, is_point, .. } = *closure;

@@ -32,6 +32,10 @@ const TOGETHER: f64 = 1e-2;
 /// Changes of velocities below this, relative to their terms, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
+/// Velocities of loops below this, relative to those whose difference they are, are rounding: a machine that an impact
+/// stops must not creep on.
+const CANCELLED: f64 = 1e-13;
+
 /// A joint on which others depend more steeply than this, in scaled coordinates, is near a dead centre: moving it by
 /// the error of an event, some 1e-13, would move the others by more than the tolerance of that event.
 const DEAD_CENTRE: f64 = 1e4;
@@ -363,7 +367,9 @@ impl Machine {
                 (change, size) = (change + term, f64::max(size, term.abs()));
             }
             if change.abs() > ROUNDED * size {
-                point.v[k] += change;
+                let rounding = if loops.is_any() { CANCELLED * (point.v[k].abs() + size) } else { 0.0 };
+                let after = point.v[k] + change;
+                point.v[k] = if after.abs() <= rounding { 0.0 } else { after };
             }
         }
         for (i, &(c, end)) in stops.iter().enumerate() {

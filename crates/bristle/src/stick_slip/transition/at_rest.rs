@@ -65,8 +65,9 @@ impl Machine {
             {
                 self.dynamics.state.contact_event[c] = ContactEvent::ComesToRest;
             }
-            if self.dynamics.state.contact_event[c] == ContactEvent::ComesToRest && !self.dynamics.can_stick_in_loop(c)
-            {
+            // an impact that ends on a stop is no dead centre
+            let may_turn = !self.dynamics.is_closed(c) && !self.dynamics.can_stick_in_loop(c);
+            if self.dynamics.state.contact_event[c] == ContactEvent::ComesToRest && may_turn {
                 self.turn_at_dead_centre(c);
             } else if self.dynamics.state.contact_event[c] == ContactEvent::ComesToRest {
                 self.dynamics.state.mode[c] = Mode::Stuck;

@@ -37,7 +37,7 @@ pub(super) fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak:
             found.push(if p[k] == parameter.start {
                 format!("`{path}` has no influence on these logs{why}: left at its start {}", parameter.start)
             } else {
-                format!("`{path}` went to {:.3e}, where it has no influence any more{why}", p[k])
+                format!("`{path}` went to {:.3e}, where these logs no longer tell it{why}", p[k])
             });
         } else if p[k] <= parameter.bounds.0 || p[k] >= parameter.bounds.1 {
             found.push(format!("`{path}` ended at its bound {}: is the bound meant, or the law too simple?", p[k]));

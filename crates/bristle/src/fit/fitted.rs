@@ -5,7 +5,8 @@ use super::growth::approach;
 use super::model::{FitModel, Prepared, Residuals};
 use super::parameter::Role;
 use super::solve::{
-    At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, prior_cost, starts,
+    At, Descent, Noise, Outcome, Progress, Watch, best_of, candidates, cost, descend, evaluate, map, n_residuals,
+    prior_cost,
 };
 use super::statistics::{Deviations, Identifiability, deviations, identifiability};
 use super::{Fit, Log, Method};
@@ -151,24 +152,29 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     if let Method::InverseDynamics { band } = fit.method {
         model.inverse = Some(band);
     }
-    let mut all = starts(&model, fit.starts, fit.seed, watch);
-    if let Some(better) = first_estimate(fit, &model, &all[0], watch) {
-        all[0] = better;
-    }
-    let n_starts = all.len();
+    let drawn = candidates(&model, fit.starts, fit.seed);
+    let n_starts = drawn.len();
     let run = |k: usize| {
         let note = |iteration, error| (watch.progress)(Progress { start: k, starts: n_starts, iteration, error });
+        if (watch.is_stopped)() {
+            return (drawn[k].first().cloned().unwrap_or_default(), Err(Error::Stopped { t: 0.0 }));
+        }
+        let start = best_of(&model, &drawn[k], watch);
+        let nearer = first_estimate(fit, &model, &start, watch);
         // the given start is meant
-        let from = match k {
-            0 => all[0].clone(),
+        let (start, from) = match k {
+            0 => {
+                let start = nearer.unwrap_or(start);
+                (start.clone(), start)
+            }
             _ => {
-                let nearer = first_estimate(fit, &model, &all[k], watch).unwrap_or_else(|| all[k].clone());
-                approach(&model, &nearer, watch)
+                let nearer = nearer.unwrap_or_else(|| start.clone());
+                (start, approach(&model, &nearer, watch))
             }
         };
-        descend(&model, &from, watch, &note)
+        (start, descend(&model, &from, watch, &note))
     };
-    let descents = map(n_starts, &run);
+    let (all, descents): (Vec<Vec<f64>>, Vec<Result<Descent>>) = map(n_starts, &run).into_iter().unzip();
     let best = (0..n_starts)
         .filter(|&k| descents[k].is_ok())
         .min_by(|&a, &b| score(&model, &descents[a]).total_cmp(&score(&model, &descents[b])));

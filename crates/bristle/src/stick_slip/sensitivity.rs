@@ -279,8 +279,12 @@ impl Tangents {
         let mut forcing = DMatrix::zeros(n, n_p);
         for (i, node) in NODES.iter().enumerate() {
             y(*node, &mut state);
-            self.probe.rhs(t + node * h, &state, &mut rates)?;
             self.probe.jacobian(t + node * h, &state, &mut jacobian)?;
+            // Newton's solution for the Jacobian serves both
+            match self.probe.dynamics.is_one_sweep() {
+                true => self.probe.rhs(t + node * h, &state, &mut rates)?,
+                false => self.probe.dynamics.fill_rates(t + node * h, &mut rates)?,
+            }
             self.forcing(t + node * h, &state, &rates, &mut forcing)?;
             let jacobian = DMatrix::from_fn(n, n, |r, c| jacobian[(r, c)]);
             for (j, a) in RADAU[i].iter().enumerate() {

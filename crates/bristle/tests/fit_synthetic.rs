@@ -169,6 +169,10 @@ impl Problem {
         let n = fitted.n_same();
         let iterations: Vec<usize> = fitted.outcomes().iter().map(|outcome| outcome.iterations).collect();
         println!("{:<9} {n} of 8 starts find the truth, iterations {iterations:?}", self.name);
+        for outcome in fitted.outcomes() {
+            let values = |p: &[f64]| p.iter().map(|p| format!("{p:.3e}")).collect::<Vec<_>>().join(" ");
+            println!("  error {:<9.3e} {} → {}", outcome.error, values(&outcome.start), values(&outcome.end));
+        }
         n
     }
 }

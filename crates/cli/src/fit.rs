@@ -155,6 +155,7 @@ impl FitCommand {
             fit.check_with(&watch)?.iter().for_each(|line| say!("{line}"));
             return Ok(Outcome::Done);
         }
+        let doubts = self.doubts(&fit, &interrupt, start)?;
         if let Some(laws) = &self.law {
             return laws::compare(self, &fit, laws, (&interrupt, start));
         }
@@ -175,7 +176,7 @@ impl FitCommand {
         let failures = output::write(&fitted, &names)?;
         failures.iter().for_each(|error| say!("error: {error:#}"));
         if !self.quiet {
-            say!("{}", output::summary(&fitted, &names, wall));
+            say!("{}", output::summary(&fitted, &names, wall, &doubts));
         }
         if self.json {
             crate::print(&output::json(&fitted, wall)?);
@@ -183,6 +184,17 @@ impl FitCommand {
         let is_converged = fitted.outcomes().iter().any(|outcome| outcome.is_converged);
         let is_done = is_converged && !fitted.is_stopped() && failures.is_empty();
         Ok(if is_done { Outcome::Done } else { Outcome::Failed })
+    }
+
+    /// Points at doubtful logs and units before anything is fitted.
+    fn doubts(&self, fit: &Fit, interrupt: &Interrupt, start: Instant) -> Result<Vec<String>> {
+        if self.quiet {
+            return Ok(vec![]);
+        }
+        let is_stopped = || interrupt.is_asked() || self.is_late(start);
+        let doubts = fit.doubts_with(&Watch { is_stopped: &is_stopped, ..Watch::NONE })?;
+        doubts.iter().for_each(|doubt| say!("warning: {doubt}"));
+        Ok(doubts)
     }
 
     /// Solves with progress on standard error.

@@ -73,10 +73,7 @@ impl Dynamics {
             // accelerations are unknowns
             return if self.has_loaded_loops() { self.find_closure_forces() } else { Ok(()) };
         }
-        if !(self.compiled.model.reaction_loaded.is_empty()
-            && self.compiled.model.prescribed.is_empty()
-            && !self.constraints.is_coupled())
-        {
+        if !self.is_one_sweep() {
             self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
             self.coordinates.accelerations(&mut self.point.a);
         }
@@ -109,12 +106,15 @@ impl Dynamics {
         }
     }
 
+    /// Whether accelerations follow from one sweep: no load is a reaction, no motion prescribed, no joint coupled.
+    pub(crate) fn is_one_sweep(&self) -> bool {
+        let model = &self.compiled.model;
+        model.reaction_loaded.is_empty() && model.prescribed.is_empty() && !self.constraints.is_coupled()
+    }
+
     /// Newton, or one sweep where no load is a reaction.
     fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
-        if self.compiled.model.reaction_loaded.is_empty()
-            && self.compiled.model.prescribed.is_empty()
-            && !self.constraints.is_coupled()
-        {
+        if self.is_one_sweep() {
             let Self {
                 compiled, work, point: Point { q, v, tau, a, .. }, coordinates: Coordinates { locked, .. }, ..
             } = self;

@@ -29,13 +29,17 @@ use crate::error::{Error, Result};
 use crate::model::bearing::Bearing;
 use crate::model::{Compiled, Model};
 use crate::world::component::Drive;
-use bristle_friction::Mode;
+use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::{Work, rnea};
 use nalgebra::{DMatrix, DVector, Matrix6, Vector6};
 use std::sync::Arc;
 
 /// Accepted violation of a coupling by positions, velocities and accelerations, relative to its terms.
 const MISS: f64 = 1e-9;
+
+/// Implicit steps of bristles between two rows of a motion: a bristle that lags behind its steady state by less than a
+/// row is told by the mean of its effort.
+const BRISTLE_STEPS: usize = 8;
 
 /// Dependences by the couplings of a machine alone, without stuck contacts; `None` without couplings.
 pub(crate) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
@@ -139,6 +143,26 @@ impl Dynamics {
         self.point.known = None;
         let jammed = jammed.map_or(Ok(()), |joint| Err(Error::Jam { t, joint, with: Vec::new(), share: 1.0 }));
         required.map_err(|source| Error::Mechanics { t, source }).and(least).and(jammed)
+    }
+
+    /// Bristles as they start at the velocities `v`: steady where there is slip.
+    pub(crate) fn start_bristles(&mut self, v: &[f64]) {
+        for (bristle, contact) in self.point.bristles.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
+            *bristle = contact.law.initial_state(contact.arm * contact.rate(v));
+        }
+    }
+
+    /// Carries the bristles through `h` seconds in which the velocities go from `before` to `after`.
+    pub(crate) fn carry_bristles(&mut self, h: f64, before: &[f64], after: &[f64]) {
+        let contacts = self.compiled.inputs.contacts.iter();
+        for (bristle, contact) in self.point.bristles.iter_mut().zip(contacts).filter(|(_, c)| c.law.n_states() > 0) {
+            let [from, to] = [before, after].map(|v| contact.arm * contact.rate(v));
+            let slip = |k: usize| from + (to - from) * k as f64 / BRISTLE_STEPS as f64;
+            for k in 1..=BRISTLE_STEPS {
+                let step = contact.law.implicit_step(h / BRISTLE_STEPS as f64, slip(k), slip(k - 1), *bristle);
+                *bristle = step.state;
+            }
+        }
     }
 
     /// Efforts for the accelerations `a` of all joints but the free ones, which follow from (9), at (q, v); those of

@@ -108,10 +108,7 @@ impl Dynamics {
 
     /// ∂a/∂q, ∂a/∂v, ∂a/∂τ.
     fn derive(&mut self, t: f64, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        if self.compiled.model.reaction_loaded.is_empty()
-            && self.compiled.model.prescribed.is_empty()
-            && !self.constraints.is_coupled()
-        {
+        if self.is_one_sweep() {
             let [dq, dv, dtau] = matrices;
             let Self {
                 compiled, work, point: Point { q, v, tau, .. }, coordinates: Coordinates { locked, .. }, ..

@@ -1,12 +1,14 @@
 //! The result of a fit: values with deviations, errors, the fitted scene, warnings.
 
+use super::doubts::{doubts, unit_doubts};
 use super::growth::approach;
 use super::model::{FitModel, Prepared, Residuals};
 use super::parameter::Role;
 use super::solve::{
-    At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, prior_cost, starts,
+    At, Descent, Noise, Outcome, Progress, Watch, best_of, candidates, cost, descend, evaluate, map, n_residuals,
+    prior_cost,
 };
-use super::statistics::{Deviations, Identifiability, WEAK, deviations, identifiability};
+use super::statistics::{Deviations, Identifiability, deviations, identifiability};
 use super::{Fit, Log, Method};
 use crate::error::{Error, Result};
 use crate::scene::Scene;
@@ -16,10 +18,6 @@ const SAME_MINIMUM: f64 = 1e-2;
 
 /// Relative change of the cost by which a parameter without influence may differ from its start.
 const UNCHANGED: f64 = 1e-6;
-
-/// Component of the weakest direction from which a parameter belongs to it: a gain moves by less than the coefficients
-/// that make up for it.
-const INVOLVED: f64 = 0.03;
 
 /// Default corner frequency of the first estimate by inverse dynamics, as a fraction of the sampling frequency.
 const INVERSE_BAND: f64 = 0.04;
@@ -154,24 +152,29 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     if let Method::InverseDynamics { band } = fit.method {
         model.inverse = Some(band);
     }
-    let mut all = starts(&model, fit.starts, fit.seed, watch);
-    if let Some(better) = first_estimate(fit, &model, &all[0], watch) {
-        all[0] = better;
-    }
-    let n_starts = all.len();
+    let drawn = candidates(&model, fit.starts, fit.seed);
+    let n_starts = drawn.len();
     let run = |k: usize| {
         let note = |iteration, error| (watch.progress)(Progress { start: k, starts: n_starts, iteration, error });
+        if (watch.is_stopped)() {
+            return (drawn[k].first().cloned().unwrap_or_default(), Err(Error::Stopped { t: 0.0 }));
+        }
+        let start = best_of(&model, &drawn[k], watch);
+        let nearer = first_estimate(fit, &model, &start, watch);
         // the given start is meant
-        let from = match k {
-            0 => all[0].clone(),
+        let (start, from) = match k {
+            0 => {
+                let start = nearer.unwrap_or(start);
+                (start.clone(), start)
+            }
             _ => {
-                let nearer = first_estimate(fit, &model, &all[k], watch).unwrap_or_else(|| all[k].clone());
-                approach(&model, &nearer, watch)
+                let nearer = nearer.unwrap_or_else(|| start.clone());
+                (start, approach(&model, &nearer, watch))
             }
         };
-        descend(&model, &from, watch, &note)
+        (start, descend(&model, &from, watch, &note))
     };
-    let descents = map(n_starts, &run);
+    let (all, descents): (Vec<Vec<f64>>, Vec<Result<Descent>>) = map(n_starts, &run).into_iter().unzip();
     let best = (0..n_starts)
         .filter(|&k| descents[k].is_ok())
         .min_by(|&a, &b| score(&model, &descents[a]).total_cmp(&score(&model, &descents[b])));
@@ -323,7 +326,7 @@ fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Re
 }
 
 /// Errors of the logs of a model from their residuals.
-fn errors_at(model: &FitModel, at: &At) -> Vec<ChannelError> {
+pub(super) fn errors_at(model: &FitModel, at: &At) -> Vec<ChannelError> {
     let mut errors = Vec::new();
     let n_logs = model.logs.last().map_or(0, |prepared| prepared.of + 1);
     for of in 0..n_logs {
@@ -356,7 +359,7 @@ fn errors_at(model: &FitModel, at: &At) -> Vec<ChannelError> {
 }
 
 /// Errors of inverse dynamics: efforts after the filter.
-fn inverse_errors(model: &FitModel, at: &At) -> Vec<ChannelError> {
+pub(super) fn inverse_errors(model: &FitModel, at: &At) -> Vec<ChannelError> {
     let mut errors = Vec::new();
     for (prepared, residuals) in model.logs.iter().zip(&at.logs) {
         for (c, compare) in prepared.log.compare.iter().enumerate().filter(|(c, _)| !residuals.r[*c].is_empty()) {
@@ -389,108 +392,4 @@ fn norm(x: &[f64]) -> f64 {
 fn relative(r: &[f64], measured: &[f64]) -> f64 {
     let size = norm(r);
     if size == 0.0 { 0.0 } else { 100.0 * size / norm(measured) }
-}
-
-/// Doubts about the parameters.
-fn doubts(model: &FitModel, p: &[f64], deviations: &Deviations, weak: &Identifiability) -> Vec<String> {
-    let mut found = Vec::new();
-    for (k, parameter) in model.parameters.iter().enumerate() {
-        let path = &parameter.path;
-        if deviations.is_unidentifiable[k] {
-            let is_level = path.ends_with(".stiction") || path.ends_with(".peak");
-            let why = if is_level { " (no break-away depends on it)" } else { "" };
-            found.push(if p[k] == parameter.start {
-                format!("`{path}` has no influence on these logs{why}: left at its start {}", parameter.start)
-            } else {
-                format!("`{path}` went to {:.3e}, where it has no influence any more{why}", p[k])
-            });
-        } else if p[k] <= parameter.bounds.0 || p[k] >= parameter.bounds.1 {
-            found.push(format!("`{path}` ended at its bound {}: is the bound meant, or the law too simple?", p[k]));
-        }
-    }
-    let n_identifiable = deviations.is_unidentifiable.iter().filter(|unidentifiable| !**unidentifiable).count();
-    let identifiable = |path: &str| {
-        model.parameters.iter().position(|p| p.path == path).is_some_and(|k| !deviations.is_unidentifiable[k])
-    };
-    let involved: Vec<&(String, f64)> =
-        weak.weakest.iter().filter(|(path, x)| x.abs() > INVOLVED && identifiable(path)).collect();
-    if n_identifiable > 1 && involved.len() > 1 && weak.deviation > WEAK {
-        let names = involved.iter().map(|(path, _)| {
-            let at = |list: &[(String, f64)]| list.iter().find(|(other, _)| other == path).map_or(f64::NAN, |x| x.1);
-            format!("`{path}` {:.4}", at(&weak.tried))
-        });
-        let change = weak
-            .largest_change
-            .as_ref()
-            .map_or(String::new(), |(channel, x)| format!(" (largest change of `{channel}`: {x:.3e}, simulated)"));
-        let names = names.collect::<Vec<_>>().join(", ");
-        found.push(format!("{names} give nearly the same curves{change}: fix one of them, or give a prior"));
-    }
-    found
-}
-
-/// Curves that differ by the factor of a unit.
-fn unit_doubts(errors: &[ChannelError]) -> Vec<String> {
-    let spread = |x: &[f64]| {
-        let mean = x.iter().sum::<f64>() / x.len() as f64;
-        (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64).sqrt()
-    };
-    let mut found = Vec::new();
-    for ChannelError { file, channel, measured, simulated, .. } in errors {
-        let factor = spread(measured) / spread(simulated);
-        let is_near = |unit: f64, within: f64| (factor / unit).ln().abs() < f64::ln(within);
-        let guess =
-            [(1e3, "milli-units (mm, mrad, mV)"), (1e-3, "kilo-units"), (180.0 / std::f64::consts::PI, "degrees")];
-        if let Some((unit, name)) =
-            guess.iter().find(|(unit, _)| is_near(*unit, if *unit == 1e3 || *unit == 1e-3 { 3.0 } else { 1.3 }))
-        {
-            found.push(format!(
-                "{file}: the column of `{channel}` is {factor:.3} times the simulation: is it in {name} (factor \
-                 {unit:.4})?"
-            ));
-        }
-    }
-    found
-}
-
-/// See [`Fit::check`].
-pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for log in fit.logs.iter().chain(&fit.hold_out) {
-        found.extend(log.warnings()?);
-    }
-    let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-    let at = evaluate(model, &start, true, watch)?;
-    found.extend(unit_doubts(&if model.inverse.is_some() {
-        inverse_errors(model, &at)
-    } else {
-        errors_at(model, &at)
-    }));
-    for k in 0..model.logs.len() {
-        let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
-        // initial states and delays of other logs have no influence on this one
-        let at = At { p: at.p.clone(), logs: vec![at.logs[k].clone()] };
-        let noise = super::solve::spread(&one);
-        let deviations = deviations(&one, &at, &noise);
-        let named = |is_unidentifiable: bool| {
-            let each = model
-                .parameters
-                .iter()
-                .zip(&deviations.is_unidentifiable)
-                .filter(|(_, unidentifiable)| **unidentifiable == is_unidentifiable);
-            let names: Vec<&str> = each.map(|(parameter, _)| parameter.path.as_str()).collect();
-            if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
-        };
-        let others = if deviations.is_unidentifiable.contains(&true) {
-            format!("; it does not tell {}", named(true))
-        } else {
-            String::new()
-        };
-        found.push(format!(
-            "{}: at the start values this log tells {}{others}",
-            model.logs[k].log.table.file,
-            named(false)
-        ));
-    }
-    Ok(found)
 }

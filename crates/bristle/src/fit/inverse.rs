@@ -14,7 +14,7 @@
 //! ```
 //!
 //! An equation is solved for the effort of its own joint's drive, or of another drive that acts on it: the motor that
-//! drives an arm through a gear. Laws with bristles have no effort without their past and are left out.
+//! drives an arm through a gear. Bristles follow the measured motion from its first row on.
 
 use super::coupled::Coupled;
 use super::filter::{differentiate, low_pass};
@@ -60,7 +60,7 @@ fn layout(prepared: &Prepared, scene: &Scene, knows_drives: bool) -> Result<Opti
     let log = &prepared.log;
     let is_tree = scene.joints.iter().all(|joint| joint.kind.is_single() || joint.kind == Kind::Fixed);
     let is_loop = |coupling: &Coupling| matches!(coupling, Coupling::LoopJoint { .. });
-    if scene.has_bristles() || !is_tree || scene.couplings.iter().any(is_loop) {
+    if !is_tree || scene.couplings.iter().any(is_loop) {
         return Ok(None);
     }
     // measured efforts and positions, by joint
@@ -262,7 +262,7 @@ impl FitModel {
                 }
             }
         }
-        Ok(Residuals { raw: r.clone(), r, jacobian })
+        Ok(Residuals { raw: r.clone(), r, jacobian, n_eliminated: 0 })
     }
 }
 

@@ -8,6 +8,9 @@ use crate::scene::{Problem, SceneError};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Median sampling time from which a clock is hardly one of seconds, s.
+const SLOW: f64 = 0.5;
+
 /// Columns of numbers with names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -301,6 +304,13 @@ impl Log {
     pub fn warnings(&self) -> Result<Vec<String>> {
         let (t, mut found) = (self.times()?, Vec::new());
         let step = median_step(&t);
+        if step >= SLOW {
+            found.push(format!(
+                "{}: the clock `{}` advances by {step} a row, and is taken as seconds: is it in milliseconds \
+                 (factor 1000)?",
+                self.table.file, self.time
+            ));
+        }
         let gaps: Vec<usize> = (1..t.len()).filter(|&k| t[k] - t[k - 1] > 5.0 * step).collect();
         if let Some(&k) = gaps.first() {
             found.push(format!(

@@ -28,6 +28,7 @@
 
 mod coupled;
 mod curves;
+mod doubts;
 mod file;
 mod filter;
 mod fitted;
@@ -261,7 +262,16 @@ impl Fit {
         if let Method::InverseDynamics { band } = self.method {
             model.inverse = Some(band);
         }
-        fitted::check(self, &model, watch)
+        doubts::check(self, &model, watch)
+    }
+
+    /// Warnings about the logs and their units at the start values alone.
+    pub fn doubts_with(&self, watch: &Watch<'_>) -> Result<Vec<String>> {
+        let mut model = self.model(None)?;
+        if let Method::InverseDynamics { band } = self.method {
+            model.inverse = Some(band);
+        }
+        doubts::before(self, &model, watch)
     }
 
     /// Parameters in place of patterns, and the logs as arrays.

@@ -8,14 +8,15 @@
 //! the same. Both sides of a compared channel pass the same low-pass filter.
 
 use super::filter::{low_pass, median_step};
-use super::log::{Hold, Initial, Log};
-use super::parameter::{Parameter, Role};
+use super::log::{Compare, Hold, Initial, Log};
+use super::parameter::{Parameter, Role, refusal};
 use super::signals::signals_mut;
+use super::windows::{Columns, Unknown};
 use crate::error::{Error, Result};
 use crate::run::sensitivities::{Pair, Request, curves};
 use crate::scene::Scene;
 use crate::signal::Signal;
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
 /// Relative half-width of the differences of scenes: see `run::sensitivities`.
 const WIDTH: f64 = 1e-5;
@@ -39,6 +40,9 @@ pub(crate) struct Prepared {
     pub(super) signals: Vec<Signal>,
     /// Text of the scene's numbers that belong to this log.
     pub(super) own: Vec<(String, String)>,
+    /// Of a window: the state at its beginning, eliminated from its residuals, with the weights of the channels there.
+    pub(super) unknown: Vec<Unknown>,
+    pub(super) weights: Vec<f64>,
 }
 
 impl Prepared {
@@ -56,6 +60,15 @@ impl Prepared {
         let mut own = log.values.clone();
         let mut signals = Vec::new();
         for input in &log.inputs {
+            let mut with_it: Vec<(&str, &str)> = log.values.iter().map(|(p, x)| (p.as_str(), x.as_str())).collect();
+            with_it.push((&input.path, "Constant(0.0)"));
+            if let Err(error) = scene.with_overrides(&with_it) {
+                let reason = error.to_string();
+                let reason = reason.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                let reason = format!("column `{}` cannot be the input `{}`: {reason}", input.column, input.path);
+                let help = "inputs are signals: `joints.x.drive.target`, or `joints.x.drive.0` of an `Effort`";
+                return Err(refusal(scene, &input.path, reason, help));
+            }
             let points = times.iter().copied().zip(log.table.column(&input.column)?.iter().copied()).collect();
             own.push((input.path.clone(), format!("Constant({:?})", placeholder(signals.len()))));
             signals.push(if input.hold == Hold::Linear { Signal::Table(points) } else { Signal::Steps(points) });
@@ -65,8 +78,20 @@ impl Prepared {
         }
         let channels = log.compare.iter().map(|compare| compare.channel.clone()).collect();
         let t = times[from..].to_vec();
-        Ok(Self { log: log.clone(), of: 0, start: 0.0, t, measured, raw, dt, channels, signals, own })
+        let weight = |(x, compare): (&Vec<f64>, &Compare)| {
+            let sigma = compare.noise.unwrap_or_else(|| deviation(x));
+            if sigma > 0.0 { sigma.recip() } else { 1.0 }
+        };
+        let weights = measured.iter().zip(&log.compare).map(weight).collect();
+        let log = log.clone();
+        Ok(Self { log, of: 0, start: 0.0, t, measured, raw, dt, channels, signals, own, unknown: vec![], weights })
     }
+}
+
+/// Standard deviation about the mean.
+fn deviation(x: &[f64]) -> f64 {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    (x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64).sqrt()
 }
 
 /// A number in place of input `k` until its signal is known; no scene has it.
@@ -82,6 +107,8 @@ pub(crate) struct Residuals {
     pub raw: Vec<Vec<f64>>,
     /// One matrix per channel, rows × parameters; none if they were not asked for.
     pub jacobian: Vec<DMatrix<f64>>,
+    /// Numbers of the state at the beginning that are eliminated.
+    pub n_eliminated: usize,
 }
 
 /// A scene with free parameters and its logs.
@@ -92,7 +119,8 @@ pub(crate) struct FitModel {
     pub logs: Vec<Prepared>,
     /// Corner frequency of inverse dynamics, Hz; simulations if there is none.
     pub inverse: Option<f64>,
-    /// Whether inverse dynamics takes efforts that the scene tells from time and motion beside measured ones: as a start.
+    /// Whether inverse dynamics takes efforts that the scene tells from time and motion beside measured ones: as a
+    /// start.
     pub knows_drives: bool,
     /// Length of the windows that `logs` are, s; whole logs if there is none.
     pub window: Option<f64>,
@@ -157,8 +185,14 @@ impl FitModel {
 
     /// The scene of log number `log` at `p`.
     pub fn scene_of(&self, log: usize, p: &[f64]) -> Result<Scene> {
+        self.scene_with(log, p, None)
+    }
+
+    /// The same with another number at a path.
+    fn scene_with(&self, log: usize, p: &[f64], moved: Option<(&str, f64)>) -> Result<Scene> {
         let Prepared { own, signals, of, .. } = &self.logs[log];
-        let numbers = self.numbers(p, Some(*of));
+        let mut numbers = self.numbers(p, Some(*of));
+        numbers.extend(moved.map(|(path, x)| (path.to_owned(), format!("{x:?}"))));
         let all = own.iter().chain(&numbers);
         let overrides: Vec<(&str, &str)> = all.map(|(path, x)| (path.as_str(), x.as_str())).collect();
         let mut scene = self.base.with_overrides(&overrides)?;
@@ -229,6 +263,10 @@ impl FitModel {
                 pairs.push(Scene::pair_of(at, self.half(k, p[k]))?);
             }
         }
+        for Unknown { path, x, size } in &prepared.unknown {
+            let half = WIDTH * if *size > 0.0 { *size } else { 1.0 };
+            pairs.push(Scene::pair_of(|by| self.scene_with(log, p, Some((path, x + by))), half)?);
+        }
         let times: Vec<f64> = prepared.t.iter().map(|t| t - delay).collect();
         let has_rates = has_jacobian && !delays.is_empty();
         let request = Request { channels: &prepared.channels, times: &times, has_rates, is_stopped };
@@ -237,6 +275,18 @@ impl FitModel {
         let filter =
             |c: usize, x: &mut [f64]| compares[c].band.into_iter().for_each(|band| low_pass(x, band, prepared.dt));
         let (mut r, mut raw, mut jacobian) = (Vec::new(), Vec::new(), Vec::new());
+        let of_state = |c: usize, slopes: &DMatrix<f64>| {
+            let raw = slopes.column(c).into_owned();
+            let mut filtered = raw.clone();
+            filter(c, filtered.as_mut_slice());
+            (filtered, raw)
+        };
+        let states = run.derivatives[pairs.len() - prepared.unknown.len()..].iter().map(|slopes| {
+            let (filtered, raw): (Vec<DVector<f64>>, Vec<DVector<f64>>) =
+                (0..compares.len()).map(|c| of_state(c, slopes)).unzip();
+            Columns { filtered, raw }
+        });
+        let states: Vec<Columns> = states.collect();
         for c in 0..compares.len() {
             let simulated: Vec<f64> = run.values.column(c).iter().copied().collect();
             raw.push(simulated.iter().zip(&prepared.raw[c]).map(|(y, x)| y - x).collect::<Vec<f64>>());
@@ -259,6 +309,10 @@ impl FitModel {
                 jacobian.push(columns);
             }
         }
-        Ok(Residuals { r, raw, jacobian })
+        let mut residuals = Residuals { r, raw, jacobian, n_eliminated: 0 };
+        if !states.is_empty() {
+            residuals.eliminate(states, &prepared.weights);
+        }
+        Ok(residuals)
     }
 }

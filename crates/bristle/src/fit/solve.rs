@@ -379,20 +379,22 @@ fn try_steps(
     Ok(None)
 }
 
-/// Starts: the first as given, each other one the best of some at random in the bounds.
-pub(crate) fn starts(model: &FitModel, n: usize, seed: u64, watch: &Watch<'_>) -> Vec<Vec<f64>> {
+/// Points to start from: the first as given, for each other one some at random in the bounds.
+pub(crate) fn candidates(model: &FitModel, n: usize, seed: u64) -> Vec<Vec<Vec<f64>>> {
     let n_candidates = if model.inverse.is_some() { 1 } else { CANDIDATES };
     let mut drawn = draw(model, 1 + n.saturating_sub(1) * n_candidates, seed);
     let others = drawn.split_off(1);
+    std::iter::once(drawn).chain(others.chunks(n_candidates).map(<[_]>::to_vec)).collect()
+}
+
+/// The best of some points: the first where none can be simulated.
+pub(crate) fn best_of(model: &FitModel, points: &[Vec<f64>], watch: &Watch<'_>) -> Vec<f64> {
     let noise = spread(model);
-    let costs = map(others.len(), &|k| {
-        evaluate(model, &others[k], false, watch).map_or(f64::INFINITY, |at| cost(model, &at, &noise))
+    let costs = map(if points.len() > 1 { points.len() } else { 0 }, &|k| {
+        evaluate(model, &points[k], false, watch).map_or(f64::INFINITY, |at| cost(model, &at, &noise))
     });
-    for (points, costs) in others.chunks(n_candidates).zip(costs.chunks(n_candidates)) {
-        let best = points.iter().zip(costs).min_by(|a, b| a.1.total_cmp(b.1));
-        drawn.extend(best.map(|(point, _)| point.clone()));
-    }
-    drawn
+    let best = points.iter().zip(&costs).min_by(|a, b| a.1.total_cmp(b.1)).map(|(point, _)| point);
+    best.or(points.first()).cloned().unwrap_or_default()
 }
 
 /// The given point and others at random in the bounds (in scaled parameters, at most a factor 10 or ten scales from the

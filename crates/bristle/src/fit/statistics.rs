@@ -141,7 +141,8 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
 
 /// s²; of noise that is given, not less than it says.
 fn mean_square(model: &FitModel, at: &At, noise: &Noise) -> f64 {
-    let n = n_residuals(at).saturating_sub(model.parameters.len()).max(1);
+    let n_fitted = model.parameters.len() + at.logs.iter().map(|log| log.n_eliminated).sum::<usize>();
+    let n = n_residuals(at).saturating_sub(n_fitted).max(1);
     let square = (cost(model, at, noise) - prior_cost(model, &at.p)) / n as f64;
     let is_given = model.logs.iter().flat_map(|prepared| &prepared.log.compare).all(|compare| compare.noise.is_some());
     if is_given { square.max(1.0) } else { square }

@@ -2,26 +2,35 @@
 //!
 //! ```text
 //! [t_k, t_k + T]        q(t_k) measured        q̇(t_k) measured, or the slope of the low-passed position
+//! r̃ = r − W w,  J̃ = J − W (W⁺ J)               w = W⁺ r: least squares over the state x_k,  W = ∂r/∂x_k
 //! ```
 //!
+//! A measured state has the noise of its row, and a slope is late where friction turns. Both would bias the parameters,
+//! so that the state at the beginning is part of the fit: it enters one window only and is eliminated there (variable
+//! projection, Kaufman 1975), with channels weighted by their noise or their spread.
+//!
 //! For machines whose whole run departs from the measured one whatever the parameters: an axis that is driven by the
-//! measured effort integrates its noise, and an unstable one amplifies it. The state of bristles is lost between windows:
+//! measured effort integrates its noise, and an unstable one amplifies it. Bristles lose their state between windows:
 //! they start as in the scene. Time starts at zero in each window, so that inputs must come from columns.
 
 use super::coupled::Coupled;
 use super::filter::{differentiate, low_pass};
 use super::log::Initial;
-use super::model::{FitModel, Prepared};
+use super::model::{FitModel, Prepared, Residuals};
 use super::{Log, parameter};
 use crate::error::{Error, Result};
 use crate::scene::Scene;
 use crate::signal::Signal;
+use nalgebra::{DMatrix, DVector};
 
 /// Corner frequency of the low-pass before the slope, as a fraction of the sampling frequency.
 const SLOPE_BAND: f64 = 0.04;
 
 /// Rows before a window that its inputs keep, for delays, s.
 const BEFORE: f64 = 1.0;
+
+/// Part of a column of W beside the others below which it tells nothing of its own.
+const DEPENDENT: f64 = 1e-8;
 
 /// Rows that a window must have.
 const MIN_ROWS: usize = 3;
@@ -58,14 +67,7 @@ impl Prepared {
     }
 
     /// Rows `begin` to `end`, from the states of row `row` of the log.
-    fn window(
-        &self,
-        (begin, end): (usize, usize),
-        of: usize,
-        start: f64,
-        states: &[(String, Vec<f64>)],
-        row: usize,
-    ) -> Self {
+    fn window(&self, (begin, end): (usize, usize), of: usize, start: f64, states: &[State], row: usize) -> Self {
         let slice = |columns: &[Vec<f64>]| columns.iter().map(|x| x[begin..end].to_vec()).collect();
         let (low, high) = (start - BEFORE, self.t[end - 1]);
         let shifted = |signal: &Signal| match signal {
@@ -74,8 +76,9 @@ impl Prepared {
             other => other.clone(),
         };
         let mut own: Vec<(String, String)> =
-            self.own.iter().filter(|(path, _)| states.iter().all(|(other, _)| other != path)).cloned().collect();
-        own.extend(states.iter().map(|(path, x)| (path.clone(), format!("{:?}", x[row]))));
+            self.own.iter().filter(|(path, _)| states.iter().all(|state| state.path != *path)).cloned().collect();
+        own.extend(states.iter().map(|state| (state.path.clone(), format!("{:?}", state.x[row]))));
+        let unknown = states.iter().filter(|state| state.is_independent);
         Self {
             log: self.log.clone(),
             of,
@@ -87,6 +90,89 @@ impl Prepared {
             channels: self.channels.clone(),
             signals: self.signals.iter().map(shifted).collect(),
             own,
+            unknown: unknown
+                .map(|state| Unknown { path: state.path.clone(), x: state.x[row], size: state.size })
+                .collect(),
+            weights: self.weights.clone(),
+        }
+    }
+}
+
+/// A number of the state at the beginning of a window that is part of the fit.
+#[derive(Debug, Clone)]
+pub(crate) struct Unknown {
+    pub path: String,
+    /// As measured.
+    pub x: f64,
+    /// Its root mean square over the log.
+    pub size: f64,
+}
+
+/// Measured numbers of a state in every row.
+struct State {
+    path: String,
+    x: Vec<f64>,
+    size: f64,
+    /// Whether it is one of its own, and does not follow from other joints.
+    is_independent: bool,
+}
+
+impl State {
+    fn new(path: String, x: Vec<f64>) -> Self {
+        let size = (x.iter().map(|x| x * x).sum::<f64>() / x.len().max(1) as f64).sqrt();
+        Self { path, x, size, is_independent: true }
+    }
+
+    fn dependent(path: String, n: usize) -> Self {
+        Self { path, x: vec![0.0; n], size: 0.0, is_independent: false }
+    }
+}
+
+/// Residuals of one window with columns W in the state at its beginning, per channel; `raw` without filters.
+pub(super) struct Columns {
+    pub filtered: Vec<DVector<f64>>,
+    pub raw: Vec<DVector<f64>>,
+}
+
+impl Residuals {
+    /// Eliminates the state at the beginning; `weights` are those of the channels.
+    pub(super) fn eliminate(&mut self, columns: Vec<Columns>, weights: &[f64]) {
+        let dot = |a: &[DVector<f64>], b: &[DVector<f64>]| -> f64 {
+            a.iter().zip(b).zip(weights).map(|((a, b), weight)| weight * weight * a.dot(b)).sum()
+        };
+        // an orthonormal basis of W; twice is enough (Kahan, Parlett)
+        let mut basis: Vec<Columns> = Vec::new();
+        for mut column in columns {
+            let before = dot(&column.filtered, &column.filtered).sqrt();
+            for _ in 0..2 {
+                for other in &basis {
+                    let along = dot(&column.filtered, &other.filtered);
+                    column.filtered.iter_mut().zip(&other.filtered).for_each(|(x, other)| x.axpy(-along, other, 1.0));
+                    column.raw.iter_mut().zip(&other.raw).for_each(|(x, other)| x.axpy(-along, other, 1.0));
+                }
+            }
+            let norm = dot(&column.filtered, &column.filtered).sqrt();
+            if norm > DEPENDENT * before {
+                column.filtered.iter_mut().chain(&mut column.raw).for_each(|x| *x /= norm);
+                basis.push(column);
+            }
+        }
+        self.n_eliminated = basis.len();
+        for Columns { filtered, raw } in &basis {
+            let mut r: Vec<DVector<f64>> = self.r.iter().map(|r| DVector::from_column_slice(r)).collect();
+            let along = dot(&r, filtered);
+            r.iter_mut().zip(filtered).for_each(|(r, column)| r.axpy(-along, column, 1.0));
+            self.r = r.into_iter().map(|r| r.as_slice().to_vec()).collect();
+            for (r, column) in self.raw.iter_mut().zip(raw) {
+                r.iter_mut().zip(column).for_each(|(r, x)| *r -= along * x);
+            }
+            for k in 0..self.jacobian.first().map_or(0, DMatrix::ncols) {
+                let slopes: Vec<DVector<f64>> = self.jacobian.iter().map(|j| j.column(k).into_owned()).collect();
+                let along = dot(&slopes, filtered);
+                for (jacobian, column) in self.jacobian.iter_mut().zip(filtered) {
+                    jacobian.column_mut(k).axpy(-along, column, 1.0);
+                }
+            }
         }
     }
 }
@@ -100,7 +186,7 @@ fn around(points: &[(f64, f64)], low: f64, high: f64, start: f64) -> Vec<(f64, f
 
 /// Positions and velocities of all joints in every row, by path; 0 of joints that depend on others, which a scene takes
 /// as not given.
-fn states(scene: &Scene, log: &Log, times: &[f64], dt: f64) -> Result<Vec<(String, Vec<f64>)>> {
+fn states(scene: &Scene, log: &Log, times: &[f64], dt: f64) -> Result<Vec<State>> {
     let column = |joint: &str, what: &str| {
         let found = log.compare.iter().find(|c| c.channel == format!("{joint}.{what}"));
         found.map(|c| log.table.column(&c.column).map(<[f64]>::to_vec)).transpose()
@@ -125,9 +211,8 @@ fn states(scene: &Scene, log: &Log, times: &[f64], dt: f64) -> Result<Vec<(Strin
         let mut states = Vec::new();
         for (name, q) in &positions {
             if known(name).is_some_and(|k| !coupled.is_independent(k)) {
-                states.extend(
-                    ["position", "velocity"].map(|what| (format!("joints.{name}.{what}"), vec![0.0; times.len()])),
-                );
+                let each = ["position", "velocity"].map(|what| format!("joints.{name}.{what}"));
+                states.extend(each.map(|path| State::dependent(path, times.len())));
             } else {
                 states.extend(state(log, (name, q.clone()), column(name, "velocity")?, (times, dt))?);
             }
@@ -148,7 +233,7 @@ fn state(
     (joint, position): (&str, Option<Vec<f64>>),
     velocity: Option<Vec<f64>>,
     (times, dt): (&[f64], f64),
-) -> Result<[(String, Vec<f64>); 2]> {
+) -> Result<[State; 2]> {
     let Some(position) = position else {
         let what = format!("windows of a log that does not measure the position of `{joint}`");
         return Err(Error::Unsupported { name: log.table.file.clone(), what });
@@ -158,7 +243,8 @@ fn state(
         low_pass(&mut q, SLOPE_BAND / dt, dt);
         differentiate(times, &q)
     });
-    Ok([(format!("joints.{joint}.position"), position), (format!("joints.{joint}.velocity"), velocity)])
+    let path = |what: &str| format!("joints.{joint}.{what}");
+    Ok([State::new(path("position"), position), State::new(path("velocity"), velocity)])
 }
 
 impl FitModel {

@@ -135,7 +135,7 @@ impl Simulation {
     }
 
     /// [`Simulation::inverse_dynamics`] of a state at each of the times: `fill` writes positions, velocities and
-    /// accelerations of state number i, `take` reads its efforts.
+    /// accelerations of state number i, `take` reads its efforts. Bristles follow the motion from its first state on.
     pub(crate) fn inverse_dynamics_along(
         &mut self,
         times: &[f64],
@@ -147,8 +147,14 @@ impl Simulation {
         let (mut q, mut v) = (self.positions().to_vec(), vec![0.0; self.velocities().len()]);
         let (mut a, mut tau) = (v.clone(), v.clone());
         let dynamics = &mut self.run.system.dynamics;
+        let mut before = v.clone();
         let result = times.iter().enumerate().try_for_each(|(i, &t)| {
+            before.copy_from_slice(&v);
             fill(i, [&mut q, &mut v, &mut a]);
+            match i {
+                0 => dynamics.start_bristles(&v),
+                _ => dynamics.carry_bristles(t - times[i - 1], &before, &v),
+            }
             dynamics.required(t, &q, &v, &a, &mut tau)?;
             check_finite(t, "an effort", &tau)?;
             take(&tau);

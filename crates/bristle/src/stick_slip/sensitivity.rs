@@ -19,12 +19,20 @@
 //! ```
 //!
 //! Partial derivatives in p are central differences of the equations of two *twins*, compiled with p ± ε, at the same
-//! point and in the same modes: no kink is crossed, and the equations are smooth there. Derivatives of event functions
-//! and channels along δx are central differences of the equations themselves, in a *probe*.
+//! point and in the same modes: no kink is crossed, and the equations are smooth there. Of (1) they are those of its
+//! residual form F(t, y, ẏ; p) = 0 at the rates of the run,
+//!
+//! ```text
+//! f_p = −(∂F/∂ẏ)⁻¹ F_p                                 A = M_P⁻¹ of the Jacobian in the rows of accelerations   (5)
+//! ```
+//!
+//! so that a parameter takes two inverse dynamics, and accelerations are solved for once. Derivatives of event
+//! functions and channels along δx are central differences of the equations themselves, in a *probe*.
 
 mod full;
 mod impacts;
 mod servos;
+mod values;
 
 use super::machine::Machine;
 use crate::dynamics::TIGHT;
@@ -175,16 +183,32 @@ impl Tangents {
     }
 
     /// ∂f/∂p at (t, y) for each parameter, and the part of f_x δx that comes from coordinates that are no unknowns.
-    fn forcing(&mut self, t: f64, y: &[f64], into: &mut DMatrix<f64>) -> Result<(), EvalError> {
+    /// `rates` are those of the probe, whose Jacobian was evaluated there.
+    fn forcing(&mut self, t: f64, y: &[f64], rates: &[f64], into: &mut DMatrix<f64>) -> Result<(), EvalError> {
         let n = y.len();
         let (mut plus, mut minus) = (vec![0.0; n], vec![0.0; n]);
-        for (p, twin) in self.twins.iter_mut().enumerate() {
+        let Self { twins, probe, .. } = self;
+        let mobility = probe.dynamics.derivatives.as_ref().map(|matrices| &matrices[2]);
+        let active = &probe.dynamics.coordinates.active;
+        for (p, twin) in twins.iter_mut().enumerate() {
             // a load that is clamped is not so before the corners of both
             let corners = [&twin.plus, &twin.minus].into_iter().filter_map(|twin| twin.dynamics.state.next_corner);
             let t = corners.fold(t, f64::min);
-            twin.plus.rhs(t, y, &mut plus)?;
-            twin.minus.rhs(t, y, &mut minus)?;
-            (0..n).for_each(|i| into[(i, p)] = (plus[i] - minus[i]) / twin.width);
+            let Some(mobility) = mobility else {
+                twin.plus.rhs(t, y, &mut plus)?;
+                twin.minus.rhs(t, y, &mut minus)?;
+                (0..n).for_each(|i| into[(i, p)] = (plus[i] - minus[i]) / twin.width);
+                continue;
+            };
+            // (5): no accelerations are solved for
+            twin.plus.residual(t, y, rates, &mut plus)?;
+            twin.minus.residual(t, y, rates, &mut minus)?;
+            plus.iter_mut().zip(&minus).for_each(|(plus, minus)| *plus = (*plus - minus) / twin.width);
+            (0..n).for_each(|i| into[(i, p)] = -plus[i]);
+            let m = active.len();
+            for (k, &i) in active.iter().enumerate() {
+                into[(m + k, p)] = -active.iter().zip(&plus[m..]).map(|(&j, r)| mobility[(i, j)] * r).sum::<f64>();
+            }
         }
         self.force_samples(t, y, into)?;
         // joints at rest that would rest elsewhere
@@ -241,8 +265,7 @@ impl Tangents {
     }
 
     fn move_probe(&mut self, x: &[f64], direction: &[f64], by: f64) {
-        let moved: Vec<f64> = x.iter().zip(direction).map(|(x, d)| x + by * d).collect();
-        self.probe.put_full(&moved);
+        self.probe.put_full(&moved_along(x, direction, by));
     }
 
     /// (1) over an accepted step of length `h` from `t`.
@@ -252,12 +275,17 @@ impl Tangents {
         let start = DMatrix::from_fn(n, n_p, |i, p| self.dx[p][places[i]]);
         let mut matrix = DMatrix::identity(3 * n, 3 * n);
         let mut stages = DMatrix::zeros(3 * n, n_p);
-        let (mut state, mut jacobian) = (vec![0.0; n], Matrix::new(n));
+        let (mut state, mut rates, mut jacobian) = (vec![0.0; n], vec![0.0; n], Matrix::new(n));
         let mut forcing = DMatrix::zeros(n, n_p);
         for (i, node) in NODES.iter().enumerate() {
             y(*node, &mut state);
-            self.forcing(t + node * h, &state, &mut forcing)?;
             self.probe.jacobian(t + node * h, &state, &mut jacobian)?;
+            // Newton's solution for the Jacobian serves both
+            match self.probe.dynamics.is_one_sweep() {
+                true => self.probe.rhs(t + node * h, &state, &mut rates)?,
+                false => self.probe.dynamics.fill_rates(t + node * h, &mut rates)?,
+            }
+            self.forcing(t + node * h, &state, &rates, &mut forcing)?;
             let jacobian = DMatrix::from_fn(n, n, |r, c| jacobian[(r, c)]);
             for (j, a) in RADAU[i].iter().enumerate() {
                 let mut block = matrix.view_mut((i * n, j * n), (n, n));
@@ -342,62 +370,6 @@ impl Tangents {
         self.probe.put_full(&x);
     }
 
-    /// δ of `values` at (t, y) within the last step, one list per parameter; with `has_rates`, the rates of `values` in
-    /// time as one more.
-    pub fn derive<E>(
-        &mut self,
-        t: f64,
-        y: &[f64],
-        has_rates: bool,
-        mut values: impl FnMut(&mut Machine, f64, &[f64], &mut Vec<f64>) -> Result<(), E>,
-    ) -> Result<Vec<Vec<f64>>, E>
-    where
-        E: From<EvalError>,
-    {
-        self.interpolate(t);
-        self.complete(t, y);
-        self.probe.dynamics.scatter(t, y);
-        let x = self.probe.full();
-        let (mut plus, mut minus, mut moved) = (Vec::new(), Vec::new(), vec![0.0; y.len()]);
-        let mut all = Vec::with_capacity(self.dx.len() + 1);
-        for p in 0..self.dx.len() {
-            let twin = &mut self.twins[p];
-            values(&mut twin.plus, t, y, &mut plus)?;
-            values(&mut twin.minus, t, y, &mut minus)?;
-            let mut derivative: Vec<f64> = plus.iter().zip(&minus).map(|(a, b)| (a - b) / twin.width).collect();
-            let direction = self.dx[p].clone();
-            let reach = self.reach_with_samples(self.reach(&direction), p);
-            if reach > 0.0 {
-                for (side, into) in [(reach, &mut plus), (-reach, &mut minus)] {
-                    self.move_probe(&x, &direction, side);
-                    self.move_samples(p, side);
-                    self.probe.dynamics.gather(&mut moved);
-                    values(&mut self.probe, t, &moved, into)?;
-                }
-                derivative
-                    .iter_mut()
-                    .zip(plus.iter().zip(&minus))
-                    .for_each(|(d, (a, b))| *d += (a - b) / (2.0 * reach));
-                self.move_samples(p, 0.0);
-            }
-            all.push(derivative);
-        }
-        self.probe.put_full(&x);
-        if !has_rates {
-            return Ok(all);
-        }
-        let mut dy = vec![0.0; y.len()];
-        self.probe.rhs(t, y, &mut dy)?;
-        let instant = self.instant(t);
-        for (side, into) in [(instant, &mut plus), (-instant, &mut minus)] {
-            moved.iter_mut().zip(y.iter().zip(&dy)).for_each(|(moved, (y, dy))| *moved = y + side * dy);
-            values(&mut self.probe, t + side, &moved, into)?;
-        }
-        self.probe.put_full(&x);
-        all.push(plus.iter().zip(&minus).map(|(a, b)| (a - b) / (2.0 * instant)).collect());
-        Ok(all)
-    }
-
     /// Half-width of differences in time.
     fn instant(&self, t: f64) -> f64 {
         (INSTANT * self.h).max(1e-9 * t.abs()).max(f64::MIN_POSITIVE)
@@ -435,11 +407,11 @@ impl Tangents {
                 if reach > 0.0 {
                     for (side, into) in [(reach, &mut plus), (-reach, &mut minus)] {
                         self.move_probe(&x, &direction, side);
-                        self.move_samples(p, side);
+                        self.held.move_samples(&mut self.probe, p, side);
                         self.probe.dynamics.gather(&mut moved);
                         self.probe.events(t, &moved, into)?;
                     }
-                    self.move_samples(p, 0.0);
+                    self.held.move_samples(&mut self.probe, p, 0.0);
                     along += (plus[index] - minus[index]) / (2.0 * reach);
                 }
                 // a grazing event has no derivative
@@ -497,4 +469,9 @@ impl Tangents {
         self.complete(t, y);
         self.begin_interval();
     }
+}
+
+/// x + by · direction.
+fn moved_along(x: &[f64], direction: &[f64], by: f64) -> Vec<f64> {
+    x.iter().zip(direction).map(|(x, d)| x + by * d).collect()
 }

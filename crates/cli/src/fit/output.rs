@@ -67,8 +67,8 @@ fn errors(title: &str, errors: &[ChannelError], text: &mut String) {
     }
 }
 
-/// The summary on the screen.
-pub fn summary(fitted: &Fitted, names: &[PathBuf; 3], wall: Duration) -> String {
+/// The summary on the screen; without warnings that were `said` before.
+pub fn summary(fitted: &Fitted, names: &[PathBuf; 3], wall: Duration, said: &[String]) -> String {
     let mut text = String::new();
     let (samples, effective) = fitted.samples();
     let width = fitted.parameters().iter().map(|p| p.path.len()).max().unwrap_or(0);
@@ -80,7 +80,7 @@ pub fn summary(fitted: &Fitted, names: &[PathBuf; 3], wall: Duration) -> String 
         let _ = writeln!(text, "  {:<width$}  {number} ± {deviation}   (white-noise formula: ± {white}){over}", p.path);
     }
     let _ = writeln!(text, "  effective samples {effective:.0} of {samples}");
-    for warning in fitted.warnings() {
+    for warning in fitted.warnings().iter().filter(|warning| !said.contains(warning)) {
         let _ = writeln!(text, "warning: {warning}");
     }
     errors("train", fitted.errors(), &mut text);

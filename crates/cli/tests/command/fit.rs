@@ -206,6 +206,28 @@ fn a_signal_ends_a_fit_with_the_best_so_far() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(case.files().iter().all(|file| !file.contains("partial")), "{:?}", case.files());
+    assert!(case.files().contains(&"axis.fitted.ron".to_owned()), "{:?}", case.files());
+}
+
+/// Gaps, clocks and units are the first that is said.
+#[test]
+fn doubtful_logs_are_pointed_at_before_the_fit() {
+    let milli = |text: String| -> String {
+        let rows = text.lines().enumerate().map(|(k, line)| match line.split_once(',') {
+            Some((t, rest)) if k > 0 => format!("{},{rest}\n", 1e3 * t.parse::<f64>().unwrap()),
+            _ => format!("{line}\n"),
+        });
+        rows.collect()
+    };
+    let case = Case::new("milliseconds", |file, text| if file == "axis.csv" { milli(text) } else { text });
+    let (code, said) = case.fit(&["--max-time", "0.5"]);
+    assert!(code != 2 && said.starts_with("warning: axis.csv: the clock `t_s` advances by 10 a row"), "{code} {said}");
+    let gap = |text: String| {
+        text.lines().enumerate().filter(|(k, _)| !(40..70).contains(k)).map(|(_, l)| format!("{l}\n")).collect()
+    };
+    let case = Case::new("gap", |file, text| if file == "axis.csv" { gap(text) } else { text });
+    let (_, said) = case.fit(&["--max-time", "20"]);
+    assert!(said.starts_with("warning: axis.csv: 1 gap(s)") && said.matches("gap(s)").count() == 1, "{said}");
 }
 
 #[cfg(target_os = "linux")]

@@ -60,6 +60,15 @@ impl Held {
         let scale = states.iter().map(|state| state.held.abs().max(1e-30)).collect();
         Self { drives, states, d_held, d_past, scale, plus: Vec::new(), minus: Vec::new() }
     }
+
+    /// Moves the samples of `machine` along those of parameter `p`; by 0 they are those of the run.
+    pub fn move_samples(&self, machine: &mut Machine, p: usize, by: f64) {
+        for (s, &k) in self.drives.iter().enumerate() {
+            let derivative = if by == 0.0 { 0.0 } else { self.d_held[p][s] };
+            machine.dynamics.state.servos[k].held = self.states[s].held + by * derivative;
+            machine.dynamics.point.known = None;
+        }
+    }
 }
 
 impl Tangents {
@@ -131,14 +140,6 @@ impl Tangents {
             (self.held.plus, self.held.minus) = (plus, minus);
         }
         Ok(())
-    }
-
-    /// Moves the samples of the probe along those of parameter `p`; by 0 they are those of the run.
-    pub(super) fn move_samples(&mut self, p: usize, by: f64) {
-        for (s, &k) in self.held.drives.iter().enumerate() {
-            let derivative = if by == 0.0 { 0.0 } else { self.held.d_held[p][s] };
-            self.probe.dynamics.state.servos[k].held = self.held.states[s].held + by * derivative;
-        }
     }
 
     /// Length of a difference along δx and δe of parameter `p`: `reach` of δx where it has one.

@@ -17,9 +17,9 @@
 //! ```
 //!
 //! and the derivative of any scalar `P·f_i` with P fixed in link i follows: `P = S_i` gives the efforts, the direction
-//! of a pin load gives the load. All of these are taken to the [frame of the tree](crate::tree_frame), where the sums are
-//! plain ones and a pair of related joints is two products of six numbers with six and two of nine with nine, four pairs
-//! at a time. For a rigid body 2B needs twelve numbers and acts on the angular part only:
+//! of a pin load gives the load. All of these are taken to the [frame of the tree](crate::tree_frame), where the sums
+//! are plain ones and a pair of related joints is two products of six numbers with six and two of nine with nine, four
+//! pairs at a time. For a rigid body 2B needs twelve numbers and acts on the angular part only:
 //!
 //! ```text
 //! 2B = | ω×I + (ω×I)ᵀ − (v×h× + h×v×) − n×   0 |        (n, p) = I v,  h = m c

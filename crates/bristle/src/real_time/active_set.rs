@@ -14,9 +14,9 @@
 //! Stuck joints are locked and not held by penalties, and λ follows from the efforts of the recursion.
 //!
 //! The method has no safeguard. Where the number of contacts on the wrong side stops falling, an interior-point method
-//! finds modes to start again from, and where these do not converge either, the convex solver starts from the beginning;
-//! all have the same solution. It does not apply where dry contacts connect joints, share a joint or act on a dependent
-//! one: there the load distribution needs penalties.
+//! finds modes to start again from, and where these do not converge either, the convex solver starts from the
+//! beginning; all have the same solution. It does not apply where dry contacts connect joints, share a joint or act on
+//! a dependent one: there the load distribution needs penalties.
 
 use super::convex_solver::{
     Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, ROUNDED, SOLVED, SolverError,

@@ -2,8 +2,8 @@
 //!
 //! The equations and the exchange of modes are those of `active_set`; here every number is a pack. Lanes differ in
 //! numbers, modes and rounds: a lane whose modes are found keeps its solution while others iterate, and no operation
-//! mixes lanes, so that a machine has the same bits whatever its neighbours do. A lane whose modes do not converge is not
-//! advanced, and its machine takes that step alone.
+//! mixes lanes, so that a machine has the same bits whatever its neighbours do. A lane whose modes do not converge is
+//! not advanced, and its machine takes that step alone.
 //!
 //! Packs cover trees of revolute, prismatic and fixed joints with dampers, springs, the drives `Effort`, `Pull` and
 //! `Pid`, and friction of any law under given loads. All other machines step alone: [`applies`].

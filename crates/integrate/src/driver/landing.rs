@@ -168,7 +168,9 @@ impl Driver {
             }
             let ahead = target + behind + nudge;
             // the secant; where it leaves the bracket, or does not get there, the bracket is halved
-            let is_inside = ahead > low && ahead < high.min(h) && (trial < 4 || trial % 2 == 0);
+            // a function that is zero to rounding has not crossed yet: on, until it leaves rounding behind
+            let is_at_root = high.is_infinite() && behind.abs() <= 1e3 * late;
+            let is_inside = ahead > low && ahead < high.min(h) && (trial < 4 || trial % 2 == 0 || is_at_root);
             target = match () {
                 () if is_inside => ahead,
                 () if high.is_finite() => 0.5 * (low + high),

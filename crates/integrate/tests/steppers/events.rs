@@ -414,3 +414,66 @@ fn root_of_the_landing_step_fires_on_time() {
         assert!((first - dip).abs() < 1e-12 && (second - 0.08).abs() < 1e-12, "{method:?}: {first} {second}");
     }
 }
+
+/// q falls below a level by little, and comes back within the same step.
+struct Dip {
+    level: f64,
+    seen: Vec<f64>,
+}
+
+impl Dip {
+    const DECELERATION: f64 = 5.1;
+    const BEGIN: f64 = 0.1368;
+    /// Frequency of the deceleration, rad/s: enough for interpolants and steps to differ.
+    const FREQUENCY: f64 = 20.0;
+}
+
+impl System for Dip {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
+        (dy[0], dy[1]) = (y[1], Self::DECELERATION * (Self::FREQUENCY * (t - Self::BEGIN)).cos());
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
+        g[0] = y[0] - self.level;
+        Ok(())
+    }
+
+    fn direction(&self, _index: usize) -> Direction {
+        Direction::Falling
+    }
+
+    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], _: &[FiredEvent]) -> Result<Restart, EvalError> {
+        self.seen.push(t);
+        Ok(Restart::unchanged(2))
+    }
+}
+
+/// The function is exactly zero for longer than rounding of time: a hundred units in the last place of t change q by
+/// less than one of its own.
+#[test]
+fn a_function_that_is_zero_to_rounding_crosses() {
+    let (begin, v) = (Dip::BEGIN, -4.15e-4_f64);
+    for method in [Method::Dopri5, Method::Radau5] {
+        for k in 0..200 {
+            let gap = 1e-9 * (1.0 + 0.005 * f64::from(k));
+            let mut dip = Dip { level: 0.342_840_863_857_418_3, seen: vec![] };
+            let y = [dip.level + gap, v];
+            let options = Options { first_step: Some(9e-4), ..Options::new(method, Control::error(1e-8, 1e-10)) };
+            let mut driver = Driver::new(&mut dip, begin, &y, options).unwrap();
+            driver.advance(&mut dip, begin + 1e-3, &mut ()).unwrap();
+            // g₀ + v t + ½ a t² = 0 so early; a unit in the last place of q at that speed is 1.3e-13 s
+            let root = (-v - (v * v - 2.0 * Dip::DECELERATION * (y[0] - dip.level)).sqrt()) / Dip::DECELERATION;
+            assert!(dip.seen.len() == 1, "{method:?} {gap:e}: {:?}", dip.seen);
+            assert!((dip.seen[0] - begin - root).abs() < 1e-12, "{method:?} {gap:e}: {:e}", dip.seen[0] - begin - root);
+        }
+    }
+}

@@ -292,5 +292,5 @@ fn random_machines() {
 #[test]
 #[ignore = "takes minutes"]
 fn many_random_machines() {
-    survey(100..200);
+    survey(100..120);
 }

@@ -101,8 +101,9 @@ pub fn summary(fitted: &Fitted, names: &[PathBuf; 3], wall: Duration, said: &[St
     let iterations: usize = fitted.outcomes().iter().map(|outcome| outcome.iterations).sum();
     let _ = writeln!(
         text,
-        "  starts {} of {n} reached this minimum, {n_failed} failed; {iterations} iterations",
-        fitted.n_same()
+        "  starts {} of {n} reached this minimum, {n_failed} {}; {iterations} iterations",
+        fitted.n_same(),
+        if fitted.is_stopped() { "were not run or failed" } else { "failed" }
     );
     if fitted.is_stopped() {
         let _ = writeln!(text, "stopped: these are the best values so far");

@@ -1,8 +1,8 @@
 //! Rest after an impact: bounces that are summed, and slips that are none.
 //!
-//! **Zeno.** A joint accelerated towards its stop bounces infinitely often in finite time. With u the speed of a rebound,
-//! a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ), flights and speeds
-//! are geometric sequences with the ratio r,
+//! **Zeno.** A joint accelerated towards its stop bounces infinitely often in finite time. With u the speed of a
+//! rebound, a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ),
+//! flights and speeds are geometric sequences with the ratio r,
 //!
 //! ```text
 //! flight = u (1/a₁ + 1/√(a₁a₂)),      r = e √(a₂/a₁),      T = flight/(1 − r)         (1)

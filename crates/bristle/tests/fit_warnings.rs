@@ -115,7 +115,8 @@ fn a_stiffness_that_the_log_does_not_resolve_is_named() {
     let fit = Fit::new(&scene).log(log).free("joints.x.friction.coulomb", 2.5, 0.1..=50.0);
     let fitted = fit.free("joints.x.friction.sigma0", 1.0e7, 1.0e5..=1.0e9).solve().unwrap();
     let warning = said(fitted.warnings(), &["friction.sigma0"]);
-    assert!(warning.contains("no influence"), "{warning}");
+    // the start stays, or moves without being told by the log
+    assert!(warning.contains("no influence") || warning.contains("no longer tell it"), "{warning}");
 }
 
 #[test]

@@ -25,8 +25,8 @@
 //! ```
 //!
 //! by fixed-point iteration, and by Newton where that does not contract: under wide limits loads grow with the friction
-//! that they permit, and the iteration may go to and fro. Where the margin of the group vanishes, the contacts of its mechanism of collapse are at
-//! their static limits against it: that is the rule of impending motion.
+//! that they permit, and the iteration may go to and fro. Where the margin of the group vanishes, the contacts of its
+//! mechanism of collapse are at their static limits against it: that is the rule of impending motion.
 
 use super::Dynamics;
 use super::branch::Jam;

@@ -169,8 +169,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Solves (15) by bisection and false position (Illinois). Needs coordinates without stuck contacts; leaves friction
-    /// and loads in the point.
+    /// Solves (15) by bisection and false position (Illinois). Needs coordinates without stuck contacts; leaves
+    /// friction and loads in the point.
     fn find_share(&mut self, t: f64) -> Result<(), Failure> {
         let Some(&i) = self.dynamics.coordinates.active.first() else {
             return self.acceleration_at_share(t, (0.0, 1.0), None).map(|_| ());
@@ -238,8 +238,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The effort of the closed stop that blocks a way, with friction at its static limits against it: by secants, since
-    /// loads are nearly linear in it. It is part of the friction of its contact, see `share_stops`.
+    /// The effort of the closed stop that blocks a way, with friction at its static limits against it: by secants,
+    /// since loads are nearly linear in it. It is part of the friction of its contact, see `share_stops`.
     fn carry_by_stop(&mut self, t: f64, way: f64, i: usize) -> Result<(), Failure> {
         let blocks = |machine: &Self, c: usize| {
             let closed = machine.dynamics.state.stops[c].closed;

@@ -264,3 +264,36 @@ fn a_bouncing_four_bar_agrees_in_all_formulations() {
         assert!(errors[1] < 1e-2 && errors[1] < 0.4 * errors[0], "e = {e}: {errors:?}");
     }
 }
+
+fn random_machine(name: &str) -> Recording {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/loops").join(name);
+    let scene = Scene::load(path).unwrap();
+    Simulation::new(&scene).unwrap().run_until(scene.duration).unwrap()
+}
+
+/// The bounces of a four-bar with a pin end where the geometric series of its last flights ends.
+#[test]
+fn bounces_of_a_loop_end_at_their_limit() {
+    let recording = random_machine("bounces.ron");
+    assert!(recording.events().len() < 300, "{}", recording.events().len());
+    let of_stop: Vec<&Event> = recording.events().iter().filter(|event| event.kind == EventKind::Stop).collect();
+    let rest = of_stop.iter().position(|event| event.to.direction() == 0.0).unwrap();
+    let [a, b, c] = [3, 2, 1].map(|k| of_stop[rest - k].t);
+    let ratio = (c - b) / (b - a);
+    let expected = c + (c - b) * ratio / (1.0 - ratio);
+    assert!((of_stop[rest].t - expected).abs() < 5e-9, "{} {expected}", of_stop[rest].t);
+}
+
+/// Bounces that are lower than the tolerance do not go on by the errors of the steps.
+#[test]
+fn bounces_below_the_tolerance_end() {
+    let recording = random_machine("bounces_coarse.ron");
+    assert!(recording.events().len() < 2000, "{}", recording.events().len());
+}
+
+/// Loads and distributions of friction of a five-bar that go to and fro under plain iteration.
+#[test]
+fn loads_of_a_held_five_bar_are_found() {
+    let recording = random_machine("five_bar_shares.ron");
+    assert!((recording.last("t").unwrap() - 3.0).abs() < 1e-12);
+}

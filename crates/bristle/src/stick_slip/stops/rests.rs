@@ -1,8 +1,8 @@
 //! Rest after an impact: bounces that are summed, and slips that are none.
 //!
-//! **Zeno.** A joint accelerated towards its stop bounces infinitely often in finite time. With u the speed of a rebound,
-//! a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ), flights and
-//! speeds are geometric sequences with the ratio r,
+//! **Zeno.** A joint accelerated towards its stop bounces infinitely often in finite time. With u the speed of a
+//! rebound, a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ),
+//! flights and speeds are geometric sequences with the ratio r,
 //!
 //! ```text
 //! flight = u (1/a₁ + 1/√(a₁a₂)),      r = e √(a₂/a₁),      T = flight/(1 − r)         (1)
@@ -11,9 +11,9 @@
 //! and the joint rests after T. Over T the accelerations change by T ȧ/a, relatively: where T is less than the
 //! fraction √rtol of the time since the first bounce, the error of T is below the tolerance. The impact is then
 //! plastic, the joint rests at its bound, and the end of the bounces is recorded at t + T. The same holds for
-//! rebounds that are lower than the resolution of gaps. Impacts on several stops
-//! excite one another in such sequences, also with e = 0: a joint that leaves its stop by an impact elsewhere for less
-//! than that time stays on it.
+//! rebounds that are lower than the resolution of gaps, and where the steps can no longer follow: a bounce lower than
+//! the tolerance that is not slower than the one before. Impacts on several stops excite one another in such sequences,
+//! also with e = 0: a joint that leaves its stop by an impact elsewhere for less than that time stays on it.
 //!
 //! **Slip of stuck contacts.** Friction has no impulse, and an impact sets stuck contacts free; dry friction stops them
 //! again after a slip of
@@ -31,6 +31,7 @@
 //! that is not so: the slip takes speed from the rebound.
 
 use super::{Machine, RESOLUTION};
+use crate::dynamics::event_state::StopState;
 use crate::dynamics::failure::Failure;
 use bristle_friction::Mode;
 
@@ -115,16 +116,24 @@ impl Machine {
         self.find_accelerations(t)?;
         let up = -end.inward() * self.dynamics.point.a[v];
         let elapsed = t - self.begun(t, i);
-        let is_low = u * u <= 2.0 * up * self.gap_resolution(&stops);
+        let is_low = u * u <= 2.0 * up * self.gap_resolution(&stops) || self.is_lost(t, i);
         let shortest = self.dynamics.scheme.zeno_fraction() * elapsed;
         if !(up > 0.0 && (u <= up * shortest || is_low)) {
             return Ok(None);
         }
         let mut down = up;
-        if is_dry && self.dynamics.state.mode[c] != Mode::Stuck {
-            let mode = std::mem::replace(&mut self.dynamics.state.mode[c], Mode::of_sign(-end.inward()));
+        // with one degree of freedom all contacts turn back together
+        let is_single = self.dynamics.coordinates.active.len() == 1;
+        if is_single || is_dry && self.dynamics.state.mode[c] != Mode::Stuck {
+            let turn = |machine: &mut Self| {
+                let modes = machine.dynamics.state.mode.iter_mut().enumerate();
+                modes
+                    .filter(|(k, _)| is_single || *k == c)
+                    .for_each(|(_, mode)| *mode = Mode::of_sign(-mode.direction()));
+            };
+            turn(self);
             let found = self.find_accelerations(t);
-            self.dynamics.state.mode[c] = mode;
+            turn(self);
             found?;
             down = -end.inward() * self.dynamics.point.a[v];
         }
@@ -144,13 +153,31 @@ impl Machine {
     }
 
     /// Time of the first impact of the sequence of bounces to which impact number i belongs. Each bounce is slower than
-    /// the one before and follows it within the time of all before; a joint that another stop kicks has no speed yet.
+    /// the one before, or lost, and follows it within the time of all before; a joint that another stop kicks has no
+    /// speed yet.
     pub(super) fn begun(&self, t: f64, i: usize) -> f64 {
+        let (stop, is_next, is_slower) = self.follows(t, i);
+        if is_next && (is_slower || self.is_lost(t, i)) { stop.begun } else { t }
+    }
+
+    /// Whether impact number i follows a flight too low for the tolerance, and yet is not slower than the one before:
+    /// errors of the steps keep the bounces going then.
+    fn is_lost(&self, t: f64, i: usize) -> bool {
+        let (stop, is_next, is_slower) = self.follows(t, i);
+        let (c, end) = self.impact.stops[i];
+        let contact = &self.dynamics.compiled.inputs.contacts[c];
+        let bound = contact.stops.map_or(0.0, |stops| stops.bound(end));
+        let height = 0.25 * self.impact.before[contact.v].abs() * (t - stop.last);
+        is_next && !is_slower && height <= self.dynamics.scheme.position_tolerance(bound)
+    }
+
+    /// The stop of impact number i before it; whether the impact follows those before on the same stop soon enough for
+    /// one sequence, and is slower.
+    fn follows(&self, t: f64, i: usize) -> (&StopState, bool, bool) {
         let (c, end) = self.impact.stops[i];
         let stop = &self.impact.stops_before[c];
         let speed = self.impact.before[self.dynamics.compiled.inputs.contacts[c].v].abs();
         let is_soon = stop.last == stop.begun || t - stop.last <= stop.last - stop.begun;
-        let continues = stop.bouncing == Some(end) && speed <= stop.speed * (1.0 + SLOWER) && is_soon;
-        if continues { stop.begun } else { t }
+        (stop, stop.bouncing == Some(end) && is_soon, speed <= stop.speed * (1.0 + SLOWER))
     }
 }

@@ -236,12 +236,17 @@ fn snapshots_keep_the_regime() {
 
 #[test]
 fn formulations_agree_on_a_limited_arm_with_pins() {
-    let text = "Scene(links: [Link(name: \"a\", mass: 2.0, center_of_mass: (0.2, 0, 0), inertia: Diagonal(0.01, 0.02, 0.02)), \
+    let text = "Scene(links: [Link(name: \"a\", mass: 2.0, center_of_mass: (0.2, 0, 0), inertia: Diagonal(0.01, 0.02, \
+        0.02)), \
         Link(name: \"b\", mass: 1.0, center_of_mass: (0.2, 0, 0), inertia: Diagonal(0.01, 0.01, 0.01))], joints: [\
-        Joint(name: \"s\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0, 1, 0)), friction: Coulomb(coulomb: \
-        0.2), load: Pin(radius: 0.05), drive: Pid(kp: 200.0, ki: 20.0, kd: 10.0, target: Constant(-1.0)), effort_limit: 12.0), \
-        Joint(name: \"e\", parent: \"a\", child: \"b\", kind: Revolute(axis: (0, 1, 0)), placement: Placement(translation: \
-        (0.4, 0, 0)), friction: Coulomb(coulomb: 0.2), load: Pin(radius: 0.05), drive: Servo(kp: 100.0, kd: 2.0, target: \
+        Joint(name: \"s\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0, 1, 0)), friction: \
+        Coulomb(coulomb: \
+        0.2), load: Pin(radius: 0.05), drive: Pid(kp: 200.0, ki: 20.0, kd: 10.0, target: Constant(-1.0)), \
+        effort_limit: 12.0), \
+        Joint(name: \"e\", parent: \"a\", child: \"b\", kind: Revolute(axis: (0, 1, 0)), placement: \
+        Placement(translation: \
+        (0.4, 0, 0)), friction: Coulomb(coulomb: 0.2), load: Pin(radius: 0.05), drive: Servo(kp: 100.0, kd: 2.0, \
+        target: \
         Sine(amplitude: 1.0, frequency: 6.0), voltage_limit: 4.0), effort_limit: 3.0)], duration: 1.5, solver: Solver(\
         control: Error(rtol: 1e-9, atol: 1e-11)))";
     let runs = [
@@ -272,7 +277,8 @@ fn formulations_agree_on_a_limited_arm_with_pins() {
 #[test]
 fn an_impact_changes_the_regime_with_the_velocity() {
     // kd v jumps with v at the stop: 2 kg, −40 v, limit 10 N, against a stop at 0.1 m at 3 m/s and back at 1.5 m/s
-    let fields = "drive: Pid(kd: 40.0, target: Constant(0.0)), effort_limit: 10.0, velocity: 3.0, limits: Limits(upper: \
+    let fields = "drive: Pid(kd: 40.0, target: Constant(0.0)), effort_limit: 10.0, velocity: 3.0, limits: \
+        Limits(upper: \
                   0.1, restitution: 0.05)";
     let recording = run(&slider(fields, 0.2));
     let (v, effort) = (recording.channel("j.velocity").unwrap(), recording.channel("j.effort").unwrap());

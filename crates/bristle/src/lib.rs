@@ -29,9 +29,9 @@
 //! solve for them.
 //!
 //! Features, on by default: `parallel` runs the copies of a [`Batch`] on all cores (rayon); `scene` reads scene files,
-//! with fits, sensitivities and one-shot mechanics of scenes (serde, ron); `urdf` reads robots (roxmltree, and `scene`).
-//! Without them remain the builder, `Simulation` and `Batch`, settings and recordings; snapshots then do not hold
-//! friction and drives, and are refused where these have changed.
+//! with fits, sensitivities and one-shot mechanics of scenes (serde, ron); `urdf` reads robots (roxmltree, and
+//! `scene`). Without them remain the builder, `Simulation` and `Batch`, settings and recordings; snapshots then do not
+//! hold friction and drives, and are refused where these have changed.
 //!
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
 

@@ -20,8 +20,7 @@
 //! its terms. For a sum with sines the list holds the corners and extrema of the terms, their quarter periods (so
 //! that no step spans more than a quarter of the fastest sine), and the sum's own extrema. A search finds these: it
 //! marches from one of these times to the next in steps over which the slope cannot vanish, |f′|/max|f″|, or of a
-//! 512th of the interval where that is more. It can miss only a pair of extrema closer than that, a ripple below 2e-6
-//! of the sines' amplitudes.
+//! 512th of the interval where that is more. It can miss a pair of extrema closer than that: ripple below 2e-6 of them.
 //!
 //! **Rounding.** Time and the angle ωt + φ are rounded: two times closer than 4ε(|t| + |φ|/ω) are one corner. Every
 //! corner is later than the one before by at least an ulp, and the search for it is bounded. A sine whose quarter

@@ -58,7 +58,8 @@ const LUGRE: Problem = Problem {
 /// A pendulum on a pin, driven through its rest. Noise of 1 mrad.
 const PIN: Problem = Problem {
     name: "pin",
-    scene: "Scene(links: [Link(name: \"b\", mass: 3.0, center_of_mass: (0.0, 0.0, -0.25))], joints: [Joint(name: \"p\", \
+    scene: "Scene(links: [Link(name: \"b\", mass: 3.0, center_of_mass: (0.0, 0.0, -0.25))], joints: [Joint(name: \
+        \"p\", \
             parent: \"world\", child: \"b\", kind: Revolute(axis: (0, 1, 0)), position: 0.9, armature: 0.04, damping: \
             0.08, friction: Coulomb(coulomb: 0.3), load: Pin(radius: 0.03), drive: Effort(Sum([Sine(amplitude: 2.5, \
             frequency: 3.1), Sine(amplitude: 1.2, frequency: 1.1)])))], output: (interval: 0.01), duration: 8.0)",

@@ -16,8 +16,10 @@ const C: [f64; 2] = [0.25, 0.9];
 /// Two inertias and a gear between them; further fields of the joints and of the gear.
 fn gear([j1, j2]: [f64; 2], ratio: f64, losses: &str, [first, second]: [&str; 2], duration: f64) -> Scene {
     let text = format!(
-        "Scene(gravity: (0, 0, 0), links: [Link(name: \"one\", mass: 1.0, inertia: Diagonal({j1:?}, {j1:?}, {j1:?})), Link(name: \
-         \"two\", mass: 1.0, inertia: Diagonal({j2:?}, {j2:?}, {j2:?}))], joints: [Joint(name: \"a\", parent: \"world\", child: \
+        "Scene(gravity: (0, 0, 0), links: [Link(name: \"one\", mass: 1.0, inertia: Diagonal({j1:?}, {j1:?}, {j1:?})), \
+         Link(name: \
+         \"two\", mass: 1.0, inertia: Diagonal({j2:?}, {j2:?}, {j2:?}))], joints: [Joint(name: \"a\", parent: \
+         \"world\", child: \
          \"one\", kind: Revolute(axis: (0, 0, 1)), {first}), Joint(name: \"b\", parent: \"world\", child: \"two\", \
          kind: Revolute(axis: (0, 0, 1)), {second})], couplings: [Gear(name: \"g\", joints: (\"a\", \"b\"), ratio: \
          {ratio:?}, {losses})], output: (interval: 0.001), duration: {duration:?})"
@@ -218,7 +220,8 @@ fn modelica_lossy_gear_demo_3() {
 fn other_efforts_through_the_gear_are_refused() {
     let bad = |first: &str, second: &str, more: &str| {
         let text = format!(
-            "Scene(links: [Link(name: \"one\", mass: 1.0), Link(name: \"two\", mass: 1.0)], joints: [Joint(name: \"a\", \
+            "Scene(links: [Link(name: \"one\", mass: 1.0), Link(name: \"two\", mass: 1.0)], joints: [Joint(name: \
+             \"a\", \
              parent: \"world\", child: \"one\", kind: Revolute(axis: (0, 0, 1)), {first}), Joint(name: \"b\", parent: \
              \"world\", child: \"two\", kind: Revolute(axis: (0, 0, 1)), {second})], couplings: [Gear(name: \"g\", \
              joints: (\"a\", \"b\"), ratio: 2.0, efficiency: (0.9, 0.8)), {more}], duration: 1.0)"

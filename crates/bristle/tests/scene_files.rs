@@ -403,7 +403,8 @@ fn suspicious_couplings_are_warned_of() {
             "Scene(links: [Link(name: \"la\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), \
              Link(name: \"lb\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))], \
              joints: [Joint(name: \"a\", parent: \"world\", child: \"la\", kind: Revolute(axis: (0, 0, 1))), \
-             Joint(name: \"b\", parent: \"world\", child: \"lb\", kind: Revolute(axis: (0, 0, 1)))],\ncouplings: [{coupling}], formulation: {formulation})"
+             Joint(name: \"b\", parent: \"world\", child: \"lb\", kind: Revolute(axis: (0, 0, 1)))],\ncouplings: \
+             [{coupling}], formulation: {formulation})"
         );
         Scene::parse(&text, "test.ron").unwrap_or_else(|error| panic!("{error}")).warnings()
     };

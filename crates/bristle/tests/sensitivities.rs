@@ -88,7 +88,8 @@ const STRIBECK: &str = r#"Scene(
     links: [Link(name: "body", mass: 1.0)],
     joints: [Joint(name: "x", parent: "world", child: "body", kind: Prismatic(axis: (1.0, 0.0, 0.0)),
         friction: Stribeck(coulomb: 1.0, stiction: 1.8, stribeck_velocity: 0.3, viscous: 0.4, peak: 1.1),
-        drive: Pid(kp: 30.0, ki: 5.0, kd: 1.0, target: Table([(0.0, 0.0), (0.7, 0.8), (1.5, 0.2), (3.0, 0.9), (4.0, 0.9)])))],
+        drive: Pid(kp: 30.0, ki: 5.0, kd: 1.0, target: Table([(0.0, 0.0), (0.7, 0.8), (1.5, 0.2), (3.0, 0.9), (4.0,
+            0.9)])))],
     solver: Solver(control: Error(rtol: 1e-11, atol: 1e-13)),
     duration: 5.0, output: Output(interval: 0.013),
 )"#;
@@ -174,7 +175,8 @@ const CLUTCH: &str = r#"Scene(
         Link(name: "c", mass: 1.0, inertia: Diagonal(0.2, 0.2, 0.2)),
     ],
     joints: [
-        Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 5.0, damping: 0.1,
+        Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 5.0, damping:
+            0.1,
             drive: Effort(Sine(amplitude: 3.0, frequency: 3.0))),
         Joint(name: "b", parent: "world", child: "b", kind: Revolute(axis: (0.0, 0.0, 1.0)), damping: 0.3,
             spring: Spring(stiffness: 4.0, rest: 0.0)),
@@ -221,7 +223,8 @@ fn arm() -> String {
         ][k % 3];
         joints += &format!(
             "Joint(name: \"j{k}\", parent: \"{parent}\", child: \"l{k}\", kind: Revolute(axis: {axis}),
-                placement: Placement(translation: (0.0, 0.0, 0.25)), position: {}, damping: 0.1, armature: 0.05, {friction}
+                placement: Placement(translation: (0.0, 0.0, 0.25)), position: {}, damping: 0.1, armature: 0.05,
+                    {friction}
                 drive: Pid(kp: 60.0, kd: 6.0, target: Sine(amplitude: 0.4, frequency: {}, phase: {}))),",
             0.1 * k as f64,
             1.5 + 0.3 * k as f64,

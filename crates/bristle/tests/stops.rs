@@ -407,7 +407,8 @@ fn resting(is_fixed: bool, method: &str) -> Simulation {
     let shoulder = if is_fixed {
         r#"kind: Fixed, placement: Placement(rotation: Rpy(0.0, 0.3, 0.0))"#
     } else {
-        r#"kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 0.3, limits: Limits(lower: 0.3), friction: Coulomb(coulomb: 0.05)"#
+        r#"kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 0.3, limits: Limits(lower: 0.3), friction: Coulomb(coulomb:
+            0.05)"#
     };
     let text = format!(
         r#"Scene(

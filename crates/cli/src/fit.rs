@@ -76,8 +76,8 @@ pub struct FitCommand {
     /// Any value of the scene by its path; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Fit every one of these laws in place of the one at a path, and compare them: PATH=LAW,LAW,…; by name, with levels
-    /// of the present one, or written out
+    /// Fit every one of these laws in place of the one at a path, and compare them: PATH=LAW,LAW,…; by name, with
+    /// levels of the present one, or written out
     #[arg(long, value_name = "PATH=LAWS")]
     law: Option<String>,
     /// Only look: logs, units, what each log can tell at the start values

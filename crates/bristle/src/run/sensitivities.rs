@@ -118,8 +118,8 @@ impl Scene {
         Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
-    /// [`Simulation::sensitivities`] of some channels at given times, s, in increasing order; later ones than `duration`
-    /// extend the run.
+    /// [`Simulation::sensitivities`] of some channels at given times, s, in increasing order; later ones than
+    /// `duration` extend the run.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
         let mut last = 0.0;
         for &t in times {

@@ -35,7 +35,8 @@ const VERSION: u64 = 9;
 #[cfg(feature = "scene")]
 const UNFIT: &str = "its parts do not fit together";
 #[cfg(not(feature = "scene"))]
-const UNFIT: &str = "its parts do not fit together, or its friction or drives are not those that act: this program was built \
+const UNFIT: &str = "its parts do not fit together, or its friction or drives are not those that act: this program \
+    was built \
                      without the feature `scene`, by which snapshots hold them";
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;

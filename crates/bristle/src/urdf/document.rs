@@ -48,8 +48,8 @@ pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>
 /// The first element with more attributes than can be compared with one another, or the first namespace beyond those
 /// that can.
 ///
-/// Tags are distinguished from comments, sections of text and instructions; whether they are well formed is for the parser to
-/// say.
+/// Tags are distinguished from comments, sections of text and instructions; whether they are well formed is for the
+/// parser to say.
 fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
     let problem = |place: usize, reason: String| {
         let problem = Problem::at(sources, at_offset(&sources.0[0], place), reason, "is it a robot?");

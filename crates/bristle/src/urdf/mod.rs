@@ -40,7 +40,7 @@
 //! | a root `world` | the world; with [`Options::floating`] the link that is `fixed` to it floats |
 //! | `joint` `revolute`, `continuous`, `prismatic` | `Revolute`, `Prismatic`; the axis made unit, x if left out |
 //! | `joint` `fixed`, `floating` | `Fixed`, `Free` |
-//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`; links between have no mass |
+//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y`, then `Revolute` `NAME`; links between have no mass |
 //! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
@@ -319,7 +319,8 @@ fn put_friction(
     Ok((loads, entries))
 }
 
-/// From the tree of values to a checked scene. An error of the friction file that concerns many joints is reported once.
+/// From the tree of values to a checked scene. An error of the friction file that concerns many joints is reported
+/// once.
 fn finish(
     document: Document,
     lines: Vec<Understood>,

@@ -65,7 +65,8 @@ fn scene(chain: &[Link], is_hinge: bool, friction: &str, rates: &[f64]) -> Scene
             written(&link.inertia)
         );
         joints += &format!(
-            "Joint(name: \"j{k}\", parent: \"{parent}\", child: \"link {k}\", kind: Revolute(axis: {}), position: {:?}, \
+            "Joint(name: \"j{k}\", parent: \"{parent}\", child: \"link {k}\", kind: Revolute(axis: {}), position: \
+             {:?}, \
              velocity: {:?}, placement: Placement(translation: {}), {friction}), ",
             written(&link.axis),
             link.start,

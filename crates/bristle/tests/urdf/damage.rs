@@ -174,8 +174,10 @@ fn damaged_robots_never_panic() {
 #[test]
 fn damaged_friction_files_never_panic() {
     let robot = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/urdf/good/gripper.urdf")).unwrap();
-    let whole = r#"{ "shoulder": (friction: LuGre(sigma0: 1.0e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02), damping: 0.1),
-        "finger": (friction: Stribeck(coulomb: 1.0, stiction: 2.0, stribeck_velocity: 0.1), armature: 0.1), "*": (friction: Coulomb(coulomb: 0.3)) }"#;
+    let whole = r#"{ "shoulder": (friction: LuGre(sigma0: 1.0e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02),
+        damping: 0.1),
+        "finger": (friction: Stribeck(coulomb: 1.0, stiction: 2.0, stribeck_velocity: 0.1), armature: 0.1), "*":
+            (friction: Coulomb(coulomb: 0.3)) }"#;
     let pieces = [
         "{", "}", "(", ")", "\"", ":", ",", "*", "-", "NaN", "inf", "é", "//", "/*", "friction", "Pin", "\0", "[",
         "r#\"",

@@ -34,7 +34,8 @@ fn repairs_below_rounding_are_none() {
 #[test]
 fn armature_scale_with_one_common_origin() {
     let text = r#"<robot name="r"><link name="base"/><link name="ring"/><link name="ball">
-<inertial><origin xyz="0 0 0.2"/><mass value="3"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<inertial><origin xyz="0 0 0.2"/><mass value="3"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>
+</link>
 <joint name="tilt" type="continuous"><parent link="base"/><child link="ring"/><axis xyz="1 0 0"/></joint>
 <joint name="spin" type="continuous"><parent link="ring"/><child link="ball"/><axis xyz="0 0 1"/></joint></robot>"#;
     let import = urdf::read(text, "r.urdf").unwrap();

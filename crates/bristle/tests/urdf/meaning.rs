@@ -21,17 +21,21 @@ fn every_element_is_understood_or_named() {
     assert_eq!(
         lines(&import),
         [
-            "robot `gripper`: 5 links, 4 joints; gravity (0, 0, -9.81) m/s²; not used: `material`, 2 × `transmission`, `gazebo`",
+            "robot `gripper`: 5 links, 4 joints; gravity (0, 0, -9.81) m/s²; not used: `material`, 2 × \
+             `transmission`, `gazebo`",
             "link `base`: no `inertial`: without mass; not used: 2 × `visual`, `collision`",
             "link `left`: mass 0.1 kg; `ixy`, `ixz`, `iyz` left out: 0",
             "link `right`: mass 0.1 kg; `ixy`, `ixz`, `iyz` left out: 0",
             "link `tool`: no `inertial`: without mass",
-            "joint `shoulder`: revolute about (0, 0.6, 0.8), `base` to `arm`, damping 0.2 N·m·s/rad, friction 0.5 N·m: Coulomb, \
-             effort to 10 N·m, stops at -1 and 1.5 rad; not used: `velocity` 3 of `limit`, `safety_controller` (k_velocity 1), \
+            "joint `shoulder`: revolute about (0, 0.6, 0.8), `base` to `arm`, damping 0.2 N·m·s/rad, friction 0.5 \
+             N·m: Coulomb, \
+             effort to 10 N·m, stops at -1 and 1.5 rad; not used: `velocity` 3 of `limit`, `safety_controller` \
+             (k_velocity 1), \
              `calibration` (rising 0.1)",
             "joint `finger`: prismatic along (1, 0, 0), `arm` to `left`, friction 2 N: Coulomb, effort to 1 N; \
              not used: `velocity` 1 of `limit`",
-            "joint `follower`: prismatic along (1, 0, 0), `arm` to `right`, mimics `finger`: -2 · q + 0.01 (gear `follower_mimic`)",
+            "joint `follower`: prismatic along (1, 0, 0), `arm` to `right`, mimics `finger`: -2 · q + 0.01 (gear \
+             `follower_mimic`)",
             "joint `second_follower`: continuous about (1, 0, 0), `right` to `tool`, mimics `follower`: 3 · q + 0.5 \
              (gear `second_follower_mimic`)",
             "root `base`: fixed to the world, joint `world_to_base`",
@@ -169,8 +173,10 @@ fn a_default_namespace_is_the_robots_own() {
 
 #[test]
 fn notes_agree_in_number() {
-    let robot = r#"<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/>
-</inertial></link><joint name="j" type="continuous"><parent link="a"/><child link="b"/><dynamics damping="1e300"/></joint></robot>"#;
+    let robot = r#"<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1"
+        izz="1"/>
+</inertial></link><joint name="j" type="continuous"><parent link="a"/><child link="b"/><dynamics damping="1e300"/>
+</joint></robot>"#;
     let said = urdf::read(robot, "r.urdf").unwrap();
     assert!(lines(&said).iter().any(|line| line.contains("damping 1e300 N·m·s/rad")), "{:?}", lines(&said));
     assert!(lines(&said)[0].contains("2 links, 1 joint;"), "{}", lines(&said)[0]);
@@ -185,7 +191,8 @@ fn the_world_may_be_a_link_and_joints_may_float() {
     assert_eq!(
         lines(&import)[2..],
         [
-            "joint `air`: floating, `world` to `body`; not used: `axis`, `damping` 0.5: the joint has six coordinates, and this is for one",
+            "joint `air`: floating, `world` to `body`; not used: `axis`, `damping` 0.5: the joint has six \
+             coordinates, and this is for one",
             "root `world`: the world of the scene",
         ]
     );
@@ -207,7 +214,8 @@ fn a_base_fixed_to_the_world_floats() {
     let link = |name: &str| format!(r#"<link name="{name}">{inertial}</link>"#);
     let joint = |name: &str, kind: &str, parent: &str, child: &str| {
         format!(
-            r#"<joint name="{name}" type="{kind}"><origin xyz="0 0 1.5"/><parent link="{parent}"/><child link="{child}"/></joint>"#
+            r#"<joint name="{name}" type="{kind}"><origin xyz="0 0 1.5"/><parent link="{parent}"/><child
+                link="{child}"/></joint>"#
         )
     };
     let robot = |kind: &str, more: &str| {

@@ -65,7 +65,8 @@ fn nesting_without_end_is_refused_without_overflow() {
 }
 
 const ARM: &str = r#"<robot name="arm"><link name="base"/><link name="upper"><inertial><mass value="1"/>
-<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="lower"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="lower"><inertial><mass
+value="1"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="tool"/>
 <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/></joint>
 <joint name="slide" type="prismatic"><parent link="upper"/><child link="lower"/></joint>

@@ -127,7 +127,8 @@ fn a_limit_on_the_clock_ends_a_fit_with_what_it_has() {
 fn files_that_are_read_stay_as_they_are() {
     let log = "t,x\n0,0\n1,1\n2,0\n";
     let scene = "Scene(links: [Link(name: \"a\", mass: 1)], joints: [Joint(name: \"j\", parent: \"world\", \
-        child: \"a\", kind: Prismatic(axis: (1, 0, 0)), drive: Effort(Sum([Log(file: \"o.csv\", column: \"x\")])))], duration: 0.1)";
+        child: \"a\", kind: Prismatic(axis: (1, 0, 0)), drive: Effort(Sum([Log(file: \"o.csv\", column: \"x\")])))], \
+        duration: 0.1)";
     let folder = Temporary::folder("scene-with-log");
     let (file, path) = (folder.0.join("o.csv"), folder.0.join("s.ron"));
     std::fs::write(&path, scene).unwrap();

@@ -123,3 +123,26 @@ fn a_snapshot_of_a_stuck_loop_lets_go_at_the_same_instant() {
     assert_eq!(sim.velocities(), other.velocities());
     assert_ne!(sim.positions(), held);
 }
+
+/// A contact passes zero velocity at a dead centre, sometimes exactly: it slides on there, whatever the step.
+#[test]
+fn a_stretched_dyad_goes_on() {
+    let scene = load("stretched_dyad");
+    for (formulation, rtol) in [1e-7, 6e-7, 8e-7, 3e-6]
+        .map(|rtol| (Formulation::Residual, rtol))
+        .into_iter()
+        .chain([(Formulation::Jerk, 1e-7)])
+    {
+        let mut scene = scene.clone();
+        scene.formulation = formulation;
+        scene.solver.control = Some(Control::Error { rtol, atol: 1e-2 * rtol });
+        let recording = Simulation::new(&scene).unwrap().run_until(1.5).unwrap();
+        // of `Dopri5` at 1e-9
+        let d2 = recording.last("d2.position").unwrap();
+        assert!((d2 + 0.5750677).abs() < 1e-5, "{formulation:?} at {rtol}: {d2}");
+        let balance = recording.channel("energy.balance").unwrap().fold(0.0_f64, |most, e| most.max(e.abs()));
+        assert!(balance < 1e-3, "{formulation:?} at {rtol}: {balance} J");
+        let stands = recording.channel("s.mode").unwrap().any(|mode| mode == 0.0);
+        assert!(!stands, "{formulation:?} at {rtol}");
+    }
+}

@@ -103,14 +103,18 @@ impl Machine {
             if !self.may_stick(c) {
                 continue;
             }
-            let contact = &self.dynamics.compiled.inputs.contacts[c];
+            let (contact, mode) = (&self.dynamics.compiled.inputs.contacts[c], self.dynamics.state.mode[c]);
+            // exactly at a dead centre its rate is zero whatever the motion: it slides, and does not stand
+            let has_turned = mode.direction() * self.transition.mode_before[c].direction() < 0.0
+                && !self.dynamics.is_closed(c)
+                && !self.dynamics.can_stick_in_loop(c);
+            if has_turned {
+                continue;
+            }
             let is_implied = self.dynamics.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
-            if self.dynamics.state.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.dynamics.point.v) == 0.0 {
+            if mode == Mode::Stuck || is_implied || contact.rate(&self.dynamics.point.v) == 0.0 {
                 self.transition.contacts.push(c);
-                if is_implied
-                    && self.dynamics.state.mode[c] != Mode::Stuck
-                    && self.dynamics.state.contact_event[c] == ContactEvent::No
-                {
+                if is_implied && mode != Mode::Stuck && self.dynamics.state.contact_event[c] == ContactEvent::No {
                     self.dynamics.state.contact_event[c] = ContactEvent::ComesToRest;
                 }
             }

@@ -444,3 +444,20 @@ fn closed_stops_are_fixed_joints_in_linearizations() {
         assert!((stopped.b.column(1) - fixed.b.column(0)).amax() < 1e-6, "{} {}", stopped.b, fixed.b);
     }
 }
+
+#[test]
+fn a_coupled_start_outside_the_limits_is_refused() {
+    let text = r#"Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)),
+            Link(name: "b", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
+        joints: [Joint(name: "x", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)),
+                velocity: 2.0, limits: Limits(lower: 0.4, upper: 0.5)),
+            Joint(name: "y", parent: "world", child: "b", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 1.0)],
+        couplings: [Gear(name: "g", joints: ("x", "y"), ratio: 2.0, offset: 0.3)])"#;
+    for method in [Method::Dopri5, Method::RealTime] {
+        let mut scene = Scene::parse(text, "gear.ron").unwrap();
+        scene.solver.method = Some(method);
+        scene.solver.control = (method == Method::RealTime).then_some(bristle::scene::Control::Constant { step: 1e-3 });
+        let error = Simulation::new(&scene).and_then(|mut sim| sim.step(1e-2)).unwrap_err().to_string();
+        assert!(error.contains("joint `x` is at 0.3, outside its limits: the stop is at 0.4"), "{error}");
+    }
+}

@@ -334,7 +334,8 @@ impl Loops {
     /// Complete pivoting of the table.
     fn pivot(&mut self, chart: &mut Chart, may_depend: impl Fn(usize) -> bool, prefers: impl Fn(usize) -> bool) {
         let largest = (0..self.n_rows).flat_map(|row| self.reduced.columns(row).iter().map(move |&v| (row, v)));
-        let least = NEGLIGIBLE * largest.fold(0.0_f64, |most, (row, v)| most.max(self.scaled(row, v)));
+        // entries are differences of those of J, which are 1 at most: what is left of a joint may be rounding alone
+        let least = NEGLIGIBLE * largest.fold(1.0_f64, |most, (row, v)| most.max(self.scaled(row, v)));
         chart.dependent.clear();
         for preferred in [true, false] {
             while chart.dependent.len() < self.n_rows {

@@ -146,3 +146,27 @@ fn a_stretched_dyad_goes_on() {
         assert!(!stands, "{formulation:?} at {rtol}");
     }
 }
+
+/// What of a joint is left when all others are held may be rounding alone: it is free, and keeps its velocity.
+#[test]
+fn a_rod_spins_on_when_its_loop_rests() {
+    let scene = load("spinning_rod");
+    let methods = [(Method::Dopri5, 1e-9, 1e-6), (Method::Radau5, 1e-9, 1e-6), (Method::RealTime, 1e-4, 1e-2)];
+    for (method, resolution, tolerance) in methods {
+        let mut scene = scene.clone();
+        scene.solver.method = Some(method);
+        let is_real_time = method == Method::RealTime;
+        scene.solver.control = Some(match is_real_time {
+            true => Control::Constant { step: resolution },
+            false => Control::Error { rtol: resolution, atol: 1e-2 * resolution },
+        });
+        let recording = Simulation::new(&scene).unwrap().run_until(3.0).unwrap();
+        // the machine whose ball joint is 1e-7 m beside the axis ends there
+        let angle = recording.last("s3.position").unwrap();
+        assert!((angle - 11.46415).abs() < 1e-5 + tolerance, "{method:?}: {angle}");
+        let spin: Vec<f64> = recording.channel("s3.velocity").unwrap().collect();
+        let rests: Vec<f64> = recording.channel("a.velocity").unwrap().collect();
+        assert_eq!(*rests.last().unwrap(), 0.0, "{method:?}");
+        assert!((spin.last().unwrap() - 3.8609).abs() < 1e-3, "{method:?}: {:?}", spin.last());
+    }
+}

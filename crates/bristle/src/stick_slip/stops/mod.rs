@@ -34,6 +34,9 @@ const PAST: f64 = 10.0;
 /// and relative to the bound where steps are not error-controlled.
 const ROUNDED_PAST: f64 = 1e-10;
 
+/// A start outside the limits by less than this, in resolutions of the gap, is a start at the bound.
+const OUTSIDE: f64 = 2.0;
+
 /// Resolution of gaps, as a fraction of the absolute tolerance of positions.
 const RESOLUTION: f64 = 1e-3;
 
@@ -89,7 +92,8 @@ impl Machine {
             for end in stops.ends() {
                 let (v, gap) = (self.dynamics.compiled.inputs.contacts[c].v, self.gap(c, &stops, end));
                 state.shift[end as usize] = if gap > resolution { 0.0 } else { resolution };
-                if gap <= stops.rounding() {
+                // farther outside, the start is refused
+                if gap <= stops.rounding() && gap >= -OUTSIDE * resolution {
                     self.dynamics.point.xi[v] = stops.bound(end);
                     if self.dynamics.point.v[v] == 0.0 && !self.dynamics.is_prescribed(c) {
                         state.closed = Some(end);
@@ -106,7 +110,7 @@ impl Machine {
         for (c, stops, end) in self.gap_events() {
             let joint = || self.dynamics.compiled.contact_name(c).to_owned();
             let (gap, bound) = (self.gap(c, &stops, end), stops.bound(end));
-            if gap < -2.0 * self.gap_resolution(&stops) {
+            if gap < -OUTSIDE * self.gap_resolution(&stops) {
                 let position = self.dynamics.point.xi[self.dynamics.compiled.inputs.contacts[c].v];
                 return Err(Error::OutsideLimits { joint: joint(), position, bound });
             }
